@@ -118,9 +118,6 @@ def _level() -> _Schema:
         "exact": exact,
         "evidence": {"enum": list(EVIDENCE), "description": "As `optimum` of `plan`."},
         "second_solver": _object({}, "What another solver says, where it was asked.", *second),
-        "irreducible_set": _object(
-            {}, "A set of demands that is claimed to clash.", "infeasible", "irreducible"
-        ),
     }
     return _object(fields, "What one level found; more keys by level.", "status")
 

@@ -3,7 +3,6 @@
 A repair is a JSON patch (RFC 6902) against located findings; the solver asks nobody.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,12 +17,8 @@ from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program
 from engiagent.run.stages import computed, solve_program, static_findings
-from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import OnProgress
 from engiagent.solvers.selection import select
-
-Claim = Callable[[SolutionArrays, Program], SolutionArrays]
-"""Adds to a solution what a claim of infeasibility needs for its proof."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,6 @@ class Solver:
     """Solves the newest program; asks nobody."""
 
     on_progress: OnProgress | None = None
-    claim: Claim | None = None
     name: AgentName = "solver"
 
     def run(self, board: Board) -> Outcome:
@@ -116,8 +110,6 @@ class Solver:
         if board.instruction.faults and options.backend is None:
             options = replace(options, backend=_another(board, board.program))
         solution, result = solve_program(board.program, options, self.on_progress)
-        if self.claim is not None:
-            solution = self.claim(solution, board.program)
         # Whatever it said goes to the evaluator: a claim of infeasibility needs its proof checked,
         # and a schedule at a limit is a schedule.
         changes = {"solution": solution, "result": result}

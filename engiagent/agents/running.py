@@ -159,13 +159,7 @@ class Run:
     def _coordinate(self, board: Board, engine: Engine, first: AgentName) -> None:
         """Run the agents, keep what they make on the way, and end with the best of it."""
         ended = team(
-            engine,
-            self.folder,
-            self.guidance,
-            self._certificate_of,
-            self.proofs.claimed,
-            self._progressed,
-            self._turned,
+            engine, self.folder, self.guidance, self._certificate_of, self._progressed, self._turned
         ).run(board, first)
         self._adopt(ended.board)
         if self.certificate is None:

@@ -11,7 +11,7 @@ from engiagent.agents.budgets import Budget, Meter
 from engiagent.agents.coordinator import Coordinator, OnTurn
 from engiagent.agents.evaluator import Certifier, Evaluator
 from engiagent.agents.memory import Memory
-from engiagent.agents.modeler import Claim, Modeler, Solver
+from engiagent.agents.modeler import Modeler, Solver
 from engiagent.agents.protocol import Agent, AgentName, Board, Engine
 from engiagent.agents.routing import Policy, Router
 from engiagent.agents.verifier import Verifier
@@ -68,7 +68,6 @@ def team(
     folder: RunFolder,
     guidance: Guidance,
     certify: Certifier,
-    claim: Claim | None = None,
     progress: OnProgress | None = None,
     turn: OnTurn | None = None,
 ) -> Coordinator:
@@ -76,15 +75,14 @@ def team(
 
     An engine that cannot judge needs no verifier: what it could say, the checker says at the end.
 
-    ``certify``: returns the certificate of the newest schedule. ``claim``: adds to a solution what
-    a claim of infeasibility needs.
+    ``certify``: returns the certificate of the newest schedule.
     """
     policy = guidance.policy or Policy(verifier=engine.judges)
     agents: tuple[Agent, ...] = (
         Analyzer(engine),
         Modeler(engine),
         Verifier(engine),
-        Solver(progress, claim),
+        Solver(progress),
         Evaluator(engine, certify, policy.scored),
     )
 

@@ -350,8 +350,7 @@ class Examiner:
         error = static_findings(expand(blueprint), folder).error
         if error is not None:
             raise error
-        program, solution, account = _solution(blueprint, folder, self.options)
-        solution = self.proofs.claimed(solution, program)
+        _, solution, account = _solution(blueprint, folder, self.options)
         certificate = self._certified(problem, solution, blueprint, beside, name)[0]
         code = exit_codes.of_verdict(certificate.verdict, account.status)
         reason = None if account.status == "optimal" else account.reason

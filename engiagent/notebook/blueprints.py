@@ -25,7 +25,6 @@ from engiagent.notebook.solution import Solution
 from engiagent.notebook.views import Findings
 from engiagent.run.certify import certify
 from engiagent.run.edits import set_value, with_changes
-from engiagent.run.proofs import PLAIN
 from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.solvers.result import OnProgress, SolveOptions
 from engiagent.verify.certificate import Certificate
@@ -132,7 +131,7 @@ def _solved(
         raise found.error
     program = compile_blueprint(written, home.folder)
     arrays, result = solve_program(program, options, on_progress, cancel=cancel)
-    return Solution(blueprint, PLAIN.claimed(arrays, program).to_xarray(), program, result)
+    return Solution(blueprint, arrays.to_xarray(), program, result)
 
 
 def run(

@@ -1,6 +1,5 @@
 """What may be asked of a certificate beyond the plain check, and what that needs of solvers."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,18 +7,11 @@ from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
-from engiagent.formulations.program import Program
 from engiagent.run.secondopinion import second_opinion
-from engiagent.solvers.arrays import SolutionArrays
-from engiagent.solvers.iis import irreducible_set
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem
 from engiagent.verify.opinions import Opinion
 from engiagent.verify.requirements import Requirements
-
-CONFLICT: Final = "conflict"
-"""The attribute of a solution with the irreducible set that a claim of infeasibility brings."""
-CONFLICT_SECONDS: Final = 20.0
 
 
 @dataclass(frozen=True)
@@ -62,19 +54,6 @@ class Proofs:
             requirements=requirements,
         )
 
-    def claimed(self, solution: SolutionArrays, program: Program) -> SolutionArrays:
-        """Return a solution; one that claims infeasibility with its irreducible set, if exact."""
-        if not self.exact or solution.attrs.get("status") != "infeasible":
-            return solution
-        found = irreducible_set(program, seconds=CONFLICT_SECONDS)
-        if found is None or not found.irreducible:
-            return solution
-        members = [
-            {"kind": m.family.kind, "name": m.family.name, "side": m.family.side}
-            for m in found.members
-        ]
-        return solution.assign_attrs({CONFLICT: json.dumps(members)})
-
 
 PLAIN: Final = Proofs()
 """Nothing beyond the plain check."""
@@ -116,11 +95,6 @@ def proof_lines(certificate: Mapping[str, Any]) -> list[str]:
         lines.append(f"a ray in exact arithmetic {shown}")
     elif exact.get("reason"):
         lines.append(f"no exact bound: {exact['reason']}")
-    conflict = best.get("irreducible_set")
-    if conflict is not None:
-        said = {True: "shown irreducible", False: "not irreducible", None: "undecided"}
-        reason = f": {conflict['reason']}" if conflict.get("reason") else ""
-        lines.append(f"irreducible set {said[conflict['irreducible']]}{reason}")
     second = best.get("second_solver")
     if second is not None:
         said = {True: "agrees", False: "contradicts", None: "settles nothing"}

@@ -20,7 +20,7 @@ from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solution import load_arrays
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
-from engiagent.verify.exact.arrays import StatedArrays, stated_arrays
+from engiagent.verify.linear_arrays import StatedArrays, stated_arrays
 from engiagent.verify.opinions import STATUSES, Opinion
 from engiagent.verify.requirements import Requirements
 

@@ -1,43 +1,48 @@
 """What rational arithmetic says of a plan or of a claim, added to its certificate."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint, Core
-from engiagent.errors import EngiagentError, InputError
-from engiagent.io.jsontext import loads_strict
+from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic
 from engiagent.verify.case import Case, build_case, find_requirements
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.exact import bounds, conflict
-from engiagent.verify.exact.bounds import ExactBound
-from engiagent.verify.exact.feasibility import Finding, findings_of
-from engiagent.verify.exact.numbers import Fractions, fraction, listed, written
-from engiagent.verify.exact.programme import (
+from engiagent.verify.exact.bench import Fractions, fraction, listed, written
+from engiagent.verify.exact.linear import (
+    ZERO,
+    Box,
+    ExactBound,
     ExactProgramme,
     Linear,
-    implied,
     linear_of,
     programme_of,
+    proposed,
+    proposed_ray,
+    read_weights,
+    repaired,
 )
+from engiagent.verify.findings import Violation
 from engiagent.verify.foreign import Reading
+from engiagent.verify.frames import Frame
 from engiagent.verify.levels import robust, stated
-from engiagent.verify.levels.algebra import rules_of
+from engiagent.verify.levels.algebra import judge_of, rules_of
 from engiagent.verify.levels.relaxed import weights_of
 from engiagent.verify.levels.sources import ProblemLike
+from engiagent.verify.levels.variables import bound_tolerance
+from engiagent.verify.relations import parts_of
 from engiagent.verify.requirements import Requirements
 from engiagent.verify.schedule import Multipliers
-from engiagent.verify.series import Series
-from engiagent.verify.values import Floats
+from engiagent.verify.tolerances import TOLERANCES
+from engiagent.verify.values import ONE, Floats
 
 EXACT: Final = "exact"
-FLOATING: Final = "floating point"
 MOST_COLUMNS: Final = 500_000
 SAME: Final = Fraction(1, 10**6)
 METHOD: Final = "exact dual bound of the linear relaxation"
@@ -94,11 +99,11 @@ def _of_schedule(
         found += findings_of(programme)
     certificate = _with_findings(certificate, found, left_out)
     if by_text is not None and case.requirements is not None:
-        programme = stated_exactly(by_text, case.requirements)
+        programme = _stated_exactly(by_text, case.requirements)
     if programme is None or programme.objective is None:
         why = "; ".join(left_out[:3]) or "there is no objective"
         return _noted(certificate, "optimality", _floating(why))
-    return _with_bound(certificate, case, programme, linear_of(programme))
+    return _with_bound(certificate, case, programme)
 
 
 def plain_objective(bench: Bench, core: Core) -> tuple[str | None, str, str | None]:
@@ -123,42 +128,123 @@ def plain_objective(bench: Bench, core: Core) -> tuple[str | None, str, str | No
     return definition.expression, sense, None
 
 
-def stated_exactly(bench: Bench, requirements: Requirements) -> ExactProgramme | None:
-    """Return the programme that annotated requirements state, None without an objective.
-
-    Declared dynamics that requirements state as well are left out: their coefficients are doubles.
-    An equation that is repeated with another last digit would leave no plan at all, or prove what
-    nobody asked; fewer rows only make a bound weaker.
-    """
+def _stated_exactly(bench: Bench, requirements: Requirements) -> ExactProgramme | None:
+    """Return the programme that annotated requirements state, None without an objective."""
     goal = requirements.objective
     if goal is None:
         return None
     programme = stated.stated_programme(bench, requirements)
     found = programme_of(programme.bench, programme.core, goal.expression, goal.sense)
-    own = {item.id for item in requirements.requirements}
-    columns = [
-        (row, found.entries(row.excess)[1] if row.equal and row.excess.degree == 1 else None)
-        for row in found.rows
-    ]
-    repeated = [part for row, part in columns if part is not None and row.rule.id in own]
-    repeated.append(np.zeros(0, dtype=np.int64))
-    covered = np.concatenate(repeated)
-    kept = tuple(
-        row
-        for row, part in columns
-        if part is None or row.rule.id in own or not np.isin(part, covered).all()
-    )
-    return replace(found, rows=kept)
+    return replace(found, rows=stated.without_repeats(found.rows, requirements))
 
 
 # --- feasibility -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How one rule, or the bounds or the integrality of a variable, came out.
+
+    ``worst``: the largest violation in SI beside its tolerance; ``row`` is where it is.
+    """
+
+    id: str
+    rows: int
+    broken: int
+    worst: Fraction
+    tolerance: Fraction
+    row: int
+    unit: Unit
+    frame: Frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON, figures as text, in the unit of the rule."""
+        return {
+            "id": self.id,
+            "rows": self.rows,
+            "broken": self.broken,
+            "violation": written(self.worst / self.unit.factor),
+            "tolerance": written(self.tolerance / self.unit.factor),
+            "unit": str(self.unit),
+            "where": self.frame.labels(self.row),
+        }
+
+    def violation(self) -> Violation:
+        """Return what is wrong, for the certificate."""
+        amount = self.worst / self.unit.factor
+        where = self.frame.labels(self.row)
+        place = "".join(f" at {name} = {label}" for name, label in where.items())
+        text = f"{self.id} is broken by exactly {written(amount)} {self.unit}{place}"
+        allowed = float(self.tolerance / self.unit.factor)
+        return Violation(
+            "algebra", self.id, self.id, text, where, float(amount), str(self.unit), allowed
+        )
+
+
+def findings_of(programme: ExactProgramme) -> Iterator[Finding]:
+    """Yield how every rule and every variable of a programme comes out.
+
+    What is allowed is the tolerance in doubles, compared exactly.
+    """
+    bench = programme.bench.floating
+    for row in programme.rows:
+        rule = row.rule
+        excess: Any = row.excess.data
+        parts = parts_of(bench.evaluator, rule.expression, row.frame, judge_of(bench, rule))
+        amounts = abs(excess) if row.equal else listed(max(number, ZERO) for number in excess)
+        part = parts[row.number - 1]
+        yield _finding(rule.id, amounts, part.tolerance, part.unit, row.frame)
+    for box in programme.boxes:
+        yield from _of_box(programme, box)
+
+
+def _of_box(programme: ExactProgramme, box: Box) -> Iterator[Finding]:
+    """Yield how the bounds of a variable come out, and its integers."""
+    bench, name, kind = programme.bench.floating, box.definition.name, box.definition.type
+    frame, x = bench.grid(box.definition.index), programme.bench.variables[name].data
+    value = bench.variables[name]
+    if any(end is not None for end in (*box.lower, *box.upper)):
+        beyond = [
+            max(_below(low, number), _below(number, high)) if here else ZERO
+            for low, number, high, here in zip(box.lower, x, box.upper, box.exists, strict=True)
+        ]
+        if kind == "semicontinuous":
+            pairs = zip(x, beyond, strict=True)
+            beyond = [min(abs(number - box.zero), far) for number, far in pairs]
+        title = "semicontinuous" if kind == "semicontinuous" else "bounds"
+        allowed = bound_tolerance(bench, name, value)
+        yield _finding(f"{title}:{name}", listed(beyond), allowed, value.unit.difference(), frame)
+    if kind in ("integer", "binary"):
+        shown = [
+            (number - box.zero) / box.unit.factor if here else ZERO
+            for number, here in zip(x, box.exists, strict=True)
+        ]
+        off = listed(abs(number - round(number)) for number in shown)
+        allowed = np.full(x.size, TOLERANCES["integrality"])
+        yield _finding(f"integer:{name}", off, allowed, ONE, frame)
+
+
+def _below(low: Fraction | None, high: Fraction | None) -> Fraction:
+    """Return by how much the first is above the second, zero where there is no end."""
+    return ZERO if low is None or high is None else max(low - high, ZERO)
+
+
+def _finding(name: str, amounts: Fractions, tolerance: Floats, unit: Unit, frame: Frame) -> Finding:
+    """Return how amounts compare with what is allowed of each, taken as the double it is."""
+    places = [place for place, amount in enumerate(amounts) if amount > 0]
+    excess = {place: amounts[place] - Fraction(float(tolerance[place])) for place in places}
+    broken = sum(over > 0 for over in excess.values())
+    row = max(excess, key=lambda place: excess[place], default=0)
+    allowed = Fraction(float(tolerance[row])) if len(tolerance) else ZERO
+    worst = amounts[row] if len(amounts) else ZERO
+    return Finding(name, len(amounts), broken, worst, allowed, row, unit, frame)
 
 
 def _with_findings(
     certificate: Certificate, found: Sequence[Finding], left_out: Sequence[str]
 ) -> Certificate:
     body: dict[str, Any] = {
-        "arithmetic": EXACT if found else FLOATING,
+        "arithmetic": EXACT if found else "floating point",
         "rules": len(found),
         "rows": sum(one.rows for one in found),
         "broken": sum(one.broken for one in found),
@@ -174,7 +260,7 @@ def _with_findings(
         body["worst"] = worst.to_dict()
     certificate = _noted(certificate, "algebra", body)
     known = {(v["level"], v["check"]) for v in certificate.violations}
-    fresh = [one.violation() for one in found if not one.holds]
+    fresh = [one.violation() for one in found if one.broken]
     fresh = [one for one in fresh if (one.level, one.check) not in known]
     if not fresh:
         return certificate
@@ -187,50 +273,39 @@ def _with_findings(
 # --- the bound ---------------------------------------------------------------------------------
 
 
-def _with_bound(
-    certificate: Certificate, case: Case, programme: ExactProgramme, system: Linear
-) -> Certificate:
+def _with_bound(certificate: Certificate, case: Case, programme: ExactProgramme) -> Certificate:
     assert programme.objective is not None
     unit = _declared_unit(case, programme.objective.unit)
     goal = arithmetic.adopt(programme.objective, unit)
     if goal.unit.dimension != unit.dimension:
         return _noted(certificate, "optimality", _floating(f"the objective is in {goal.unit}"))
     value = _shown(goal.data[0], unit)
-    objective = dict(certificate.objective or {})
-    if objective:
-        objective[EXACT] = written(value)
+    if certificate.objective:
+        objective = {**certificate.objective, EXACT: written(value)}
         certificate = replace(certificate, objective=objective)
     if goal.degree > 1:
         body = _floating("the objective is not affine in the variables")
         return _noted(certificate, "optimality", {**body, "objective": written(value)})
-    sign, plan = programme.sign, programme.sign * goal.data[0]
-    found, whose = _best(case, programme, system, plan)
+    sign = programme.sign
+    found, whose = _best(case, programme, linear_of(programme), sign * goal.data[0])
     body = {"arithmetic": EXACT, "objective": written(value), "unit": str(unit)}
     if found.value is None:
         return _noted(certificate, "optimality", {**body, "bound": None, "reason": found.reason})
-    how, best = f"{METHOD}, duals by {whose}", found.value
-    if any(system.whole) and plan - best > SAME / 10 * abs(plan):
-        lower, upper = implied(programme, system)
-        within = replace(system, lower=lower, upper=upper)
-        over = bounds.bound_over_cases(within, plan)
-        if over is not None and over[0] > best:
-            best, how = over[0], f"exact bound over {over[1]} cases"
-    bound = _shown(sign * best, unit)
+    bound = _shown(sign * found.value, unit)
     relative = sign * (value - bound) / max(abs(value), abs(bound), Fraction(1))
     body |= {
         "bound": written(bound, up=sign < 0),
         "gap": written(relative, up=True),
         "gap_float": float(relative),
-        "method": how,
+        "method": f"{METHOD}, duals by {whose}",
     }
-    if programme.left_out or not programme.is_linear:
+    if programme.left_out or len(programme.affine) < len(programme.rows):
         body["left_out"] = "rows that are not affine only make the bound weaker"
     shown = (certificate.bound or {}).get("value")
     if shown is not None and abs(fraction(shown) - bound) <= SAME * max(abs(bound), Fraction(1)):
         # Beside another bound, as one over all cases, that of the relaxation would mislead.
-        certificate = replace(
-            certificate, bound={**(certificate.bound or {}), EXACT: body["bound"]}
-        )
+        sharper = {**(certificate.bound or {}), EXACT: body["bound"]}
+        certificate = replace(certificate, bound=sharper)
     return _noted(certificate, "optimality", body)
 
 
@@ -238,10 +313,9 @@ def _best(
     case: Case, programme: ExactProgramme, system: Linear, plan: Fraction
 ) -> tuple[ExactBound, str]:
     """Return the first bound that closes the gap, else the best, and whose multipliers it has."""
-    best, whose = ExactBound(None, "there are no duals"), "nobody"
-    scale = _scale(programme)
+    best, whose = ExactBound(None, "there are no duals"), "none"
     for name, weights in _multipliers(case, programme, system):
-        found = bounds.repaired(system, weights, _boxes(programme, system), scale)
+        found = repaired(system, weights)
         if best.value is None or (found.value is not None and found.value > best.value):
             best, whose = found, name
         if found.value is not None and plan - found.value <= abs(plan) / 10**9:
@@ -259,38 +333,19 @@ def _multipliers(
         if given is not None:
             yield "the schedule", given
     if len(system.lower) <= MOST_COLUMNS:
-        proposed = bounds.proposed(system)
-        if proposed is not None:
-            yield "the checker", proposed[1]
+        own = proposed(system)
+        if own is not None:
+            yield "the checker", own
 
 
 def _given(
     programme: ExactProgramme, multipliers: Mapping[str, Multipliers], scale: Unit | None
 ) -> Floats | None:
     """Return multipliers that came with a schedule or a claim; None where they do not fit."""
-    rows = [row for row in programme.rows if row.excess.degree < 2]
     try:
-        return weights_of(rows, multipliers, scale, programme.sign)
+        return weights_of(programme.affine, multipliers, scale, programme.sign)
     except EngiagentError:
         return None
-
-
-def _scale(programme: ExactProgramme) -> Fractions:
-    """Return in what multipliers are figures: the objective's unit by that of each row."""
-    goal = Fraction(1) if programme.objective is None else programme.objective.unit.factor
-    return listed(
-        goal / row.excess.unit.factor
-        for row in programme.rows
-        if row.excess.degree < 2
-        for _ in range(row.excess.data.size)
-    )
-
-
-def _boxes(programme: ExactProgramme, system: Linear) -> Iterator[Any]:
-    """Yield the bounds of the columns: declared ones, then with those that rows imply."""
-    yield system.lower, system.upper
-    if any(end is None for end in (*system.lower, *system.upper)):
-        yield implied(programme, system)
 
 
 def _declared_unit(case: Case, own: Unit) -> Unit:
@@ -305,17 +360,14 @@ def _shown(value: Fraction, unit: Unit) -> Fraction:
 
 
 def _floating(reason: str) -> dict[str, Any]:
-    return {"arithmetic": FLOATING, "reason": reason}
+    return {"arithmetic": "floating point", "reason": reason}
 
 
-def _noted(
-    certificate: Certificate, level: str, body: Mapping[str, Any], section: str = EXACT
-) -> Certificate:
-    """Return a certificate in which a level has a section."""
+def _noted(certificate: Certificate, level: str, body: Mapping[str, Any]) -> Certificate:
+    """Return a certificate in which a level has the section ``exact``."""
     known = certificate.levels.get(level, {"status": "unchecked"})
-    return replace(
-        certificate, levels={**certificate.levels, level: {**known, section: dict(body)}}
-    )
+    levels = {**certificate.levels, level: {**known, EXACT: dict(body)}}
+    return replace(certificate, levels=levels)
 
 
 # --- a claim that nothing is allowed -----------------------------------------------------------
@@ -327,36 +379,25 @@ def _of_a_claim(certificate: Certificate, case: Case) -> Certificate:
         return certificate
     core = case.blueprint.core
     declarations = Declarations(core, case.problem.folder)
-    bench = Bench(declarations, zeros(declarations))
-    for variable in core.decision_variables:
-        bench.evaluator.environment.symbol(variable.name)
+    bench = Bench(declarations, stated.zeros(declarations))
     programme = programme_of(bench, core, None)
     system = linear_of(programme)
-    body: dict[str, Any] = {"arithmetic": EXACT, "margin": None}
-    claimed = _conflict(case)
-    if claimed is not None:
-        members = conflict.members_of(claimed)
-        shown: dict[str, Any] = {"infeasible": None, "irreducible": None}
-        if members is None:
-            shown["reason"] = "the claim names no members"
-        else:
-            shown = conflict.checked(programme, system, members)
-        certificate = _noted(certificate, "optimality", shown, "irreducible_set")
+    body: dict[str, Any] = {"arithmetic": EXACT, "margin": None, "proven": False}
     for whose, weights in _rays(case, programme, system):
-        scale, boxes = _scale(programme), _boxes(programme, system)
-        found = bounds.repaired(system, weights, boxes, scale, ray=True)
+        found = repaired(system, weights, ray=True)
         if found.value is None:
             body["reason"] = found.reason
             continue
-        body["margin"] = written(found.value, up=False)
+        body |= {"margin": written(found.value, up=False), "reason": "the ray proves nothing"}
         if found.value > 0:
-            largest = max(bounds.read_weights(weights, scale), key=abs)
+            largest = max(read_weights(system, weights), key=abs)
             body |= {"proven": True, "ray": whose, "size": written(abs(largest))}
-            body.pop("reason", None)
-            return _concluded(certificate, case, body)
-        body["reason"] = "the ray proves nothing"
-    irreducible = certificate.levels.get("optimality", {}).get("irreducible_set") or {}
-    return _concluded(certificate, case, {**body, "proven": irreducible.get("infeasible") is True})
+            body.pop("reason")
+            break
+    levels = dict(_noted(certificate, "optimality", body).levels)
+    if body["proven"] and case.requirements is None:
+        levels["optimality"] = {**levels["optimality"], "status": "pass", "evidence": "recomputed"}
+    return certificate.judged(levels=levels)
 
 
 def _rays(case: Case, programme: ExactProgramme, system: Linear) -> Iterator[tuple[str, Floats]]:
@@ -364,35 +405,6 @@ def _rays(case: Case, programme: ExactProgramme, system: Linear) -> Iterator[tup
         given = _given(programme, case.schedule.farkas, None)
         if given is not None:
             yield "the claim", given
-    proposed = bounds.proposed_ray(system)
-    if proposed is not None:
-        yield "the checker", proposed
-
-
-def _conflict(case: Case) -> Any:
-    """Return the irreducible set that a claim brings, None when it brings none."""
-    claim = case.schedule.claims.get("conflict")
-    if isinstance(claim, str):
-        try:
-            return loads_strict(claim, "the schedule")
-        except InputError:
-            return ()
-    return claim
-
-
-def zeros(declarations: Declarations) -> dict[str, Series]:
-    """Return zero for every variable: which number does not matter to what is affine."""
-    points: dict[str, Series] = {}
-    for variable in declarations.core.decision_variables:
-        dims, _ = declarations.dims(variable.index)
-        shape, names = tuple(dim.size for dim in dims), tuple(dim.name for dim in dims)
-        unit = parse_unit(variable.unit or "1")
-        points[variable.name] = Series(variable.name, np.zeros(shape), unit, names)
-    return points
-
-
-def _concluded(certificate: Certificate, case: Case, body: dict[str, Any]) -> Certificate:
-    levels = dict(_noted(certificate, "optimality", body).levels)
-    if body["proven"] and case.requirements is None:
-        levels["optimality"] = {**levels["optimality"], "status": "pass", "evidence": "recomputed"}
-    return certificate.judged(levels=levels)
+    own = proposed_ray(system)
+    if own is not None:
+        yield "the checker", own

@@ -19,6 +19,7 @@ import numpy as np
 from engiagent.blueprint.document import ConstraintDef, Core, VariableDef
 from engiagent.blueprint.grammar import Reduce, Ref, parse, parse_binder, walk
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.buses import physical_rows
 from engiagent.verify.levels.execution import Plant
@@ -117,6 +118,41 @@ def _tighten(
         np.minimum.at(box.upper, places[chosen], (limit + room)[chosen])
     for chosen in (factors > 0, factors < 0) if equal else (factors < 0,):
         np.maximum.at(box.lower, places[chosen], (limit - room)[chosen])
+
+
+def without_repeats(rows: Sequence[Row], requirements: Requirements) -> tuple[Row, ...]:
+    """Return rows without equations of declared dynamics that requirements state as well.
+
+    Their coefficients are doubles: an equation that is repeated with another last digit would leave
+    no plan at all, or prove what is not asked. Fewer rows only make a bound weaker.
+    """
+    own = {item.id for item in requirements.requirements}
+    places = [_places(row) if row.equal and row.excess.degree == 1 else None for row in rows]
+    pairs = list(zip(rows, places, strict=True))
+    repeated = [part for row, part in pairs if part is not None and row.rule.id in own]
+    covered = np.concatenate([np.zeros(0, dtype=np.int64), *repeated])
+    return tuple(
+        row
+        for row, part in pairs
+        if part is None or row.rule.id in own or not np.isin(part, covered).all()
+    )
+
+
+def _places(row: Row) -> Ints:
+    """Return a number for each element that has a coefficient in a row."""
+    parts = [at + (order << 32) for order, (_, at, _) in triplets(row.excess).items()]
+    return np.unique(np.concatenate(parts))
+
+
+def zeros(declarations: Declarations) -> dict[str, Series]:
+    """Return zero for every variable: which number does not matter to what is affine."""
+    points: dict[str, Series] = {}
+    for variable in declarations.core.decision_variables:
+        dims, _ = declarations.dims(variable.index)
+        shape, names = tuple(dim.size for dim in dims), tuple(dim.name for dim in dims)
+        unit = parse_unit(variable.unit or "1")
+        points[variable.name] = Series(variable.name, np.zeros(shape), unit, names)
+    return points
 
 
 def with_points(

@@ -99,7 +99,7 @@ def test_a_check_of_a_foreign_schedule_is_kept_with_its_proofs(
     assert ran(check, out)[1]["verified"] is True
 
 
-def test_an_infeasible_run_brings_its_irreducible_set(tmp_path: Path) -> None:
+def test_an_infeasible_run_brings_an_exact_ray(tmp_path: Path) -> None:
     path, out = tmp_path / "blueprint.json", tmp_path / "run"
     path.write_text(knapsack(needed=20).to_json())
     ran(solve, path, "--out", out, "--exact", "--backend", "highs")

@@ -108,14 +108,6 @@ def test_every_solver_gets_the_stated_programme_and_finds_its_optimum(solver: st
     }
 
 
-def test_whole_numbers_are_bounded_exactly_over_their_cases() -> None:
-    found = certify(None, plan(BEST), knapsack(), folder=Path(), name="knapsack", exact=True)
-    section = found.levels["optimality"]["exact"]
-    assert "cases" in section["method"]
-    assert section["objective"] == "15"
-    assert 0 <= section["gap_float"] <= 1e-7
-
-
 def test_a_bound_is_tight_where_limits_are_rows_and_the_plan_is_nought() -> None:
     # In joules the coefficient beside a column of size one would be too small for a solver.
     names = ("first", "then")
