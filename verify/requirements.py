@@ -25,8 +25,6 @@ class Dynamics:
     scheme: str | None  # one of ``SCHEMES``; None when the problem declares none
     parameters: Mapping[str, Any]  # expressions or numbers by the names of the unit's model
     connections: Mapping[str, Any]
-    # the true unit behind the declared one; None when that is all there is
-    plant: "TruePlant | None" = None
     element: "Element | None" = None  # which of several alike it is; None for a unit of its own
 
 
@@ -42,18 +40,6 @@ class Element:
 def shared_name(name: str, element: Element) -> str:
     """Return the quantity of all units that one of them has its slice of."""
     return name.replace(f"[{','.join(element.labels.values())}]", "", 1)
-
-
-@dataclass(frozen=True)
-class TruePlant:
-    """What a unit truly is, where the plan is made with something simpler."""
-
-    model: str | None  # of the true unit; that of the declared one when None
-    # that differ from those of the declared unit, or are added to them
-    parameters: Mapping[str, Any]
-    without: tuple[str, ...] = ()  # parameters of the declared unit that the true one has not
-    # whether limits are judged on the true unit too; else the gap is reported only
-    judge: bool = False
 
 
 @dataclass(frozen=True)
@@ -206,7 +192,7 @@ class _Reader:
         return value
 
     def dynamics(self, item: Any) -> Dynamics:
-        known = ("name", "model", "index", "scheme", "parameters", "connections", "quote", "plant")
+        known = ("name", "model", "index", "scheme", "parameters", "connections", "quote")
         node = self.mapping(item, "a dynamics entry", *known)
         name = self.text(node, "name", "a dynamics entry")
         return Dynamics(
@@ -216,21 +202,7 @@ class _Reader:
             None if node.get("scheme") is None else self.choice(node, "scheme", name, SCHEMES),
             plain(node.get("parameters") or {}),
             plain(node.get("connections") or {}),
-            None if node.get("plant") is None else self.plant(node["plant"], name),
         )
-
-    def plant(self, item: Any, name: str) -> TruePlant:
-        what = f"the plant of {name}"
-        node = self.mapping(item, what, "model", "parameters", "without", "judge", "quote")
-        without, judge = plain(node.get("without") or []), plain(node.get("judge", False))
-        for key, value, kind, expected in (
-            ("without", without, list, "a list of parameters"),
-            ("judge", judge, bool, "true or false"),
-        ):
-            if not isinstance(value, kind):
-                raise self.fault(f"cannot read {key} of {what}", node, key, value, expected)
-        parameters = plain(node.get("parameters") or {})
-        return TruePlant(_optional(node, "model"), parameters, tuple(map(str, without)), judge)
 
     def counted(self, item: Any) -> Counted:
         node = self.mapping(item, "a quantity", "name", "type", "quote")

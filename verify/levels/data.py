@@ -19,7 +19,6 @@ from engiagent.units.currencies import unit_of_column
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.alignment import at_periods, text_stamps
-from engiagent.verify.columns import read_again
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.figures import (
@@ -195,7 +194,7 @@ def _trace(
         override = definition.unit_override
         tracing.listed.append(f"{name}: read in {override['unit']}, because {override['reason']}")
     if definition.data is not None:
-        _trace_file(tracing, definition, declarations)
+        _trace_file(tracing, definition)
         return
     if isinstance(definition.value, str):
         if name not in generated:  # numbers of a component's own formula are judged by execution
@@ -272,8 +271,8 @@ def _is_recorded(name: str, source: Source, overrides: Mapping[str, str] | None)
     )
 
 
-def _trace_file(tracing: Tracing, definition: ParameterDef, declarations: Declarations) -> None:
-    """Read the column again and compare element by element."""
+def _trace_file(tracing: Tracing, definition: ParameterDef) -> None:
+    """Compare the file and the column that are read with those of the source."""
     name = definition.name
     file, _, header = str(definition.data).partition("#")
     for source in read_sources(definition.source_reference):
@@ -281,11 +280,6 @@ def _trace_file(tracing: Tracing, definition: ParameterDef, declarations: Declar
         columns = {header, source.fields.get("column")} if header == "*" else {header}
         if source.kind == "file" and other not in {(file, column) for column in columns}:
             tracing.accuse(name, f"its data are {definition.data}, its source says {other}")
-    symbol = declarations.parameter(name)
-    if symbol is None or symbol.value is None or declarations.folder is None:
-        return
-    again = read_again(definition, symbol.dims, symbol.value.unit, declarations.folder)
-    _compare_arrays(tracing, name, symbol, again, str(definition.data))
 
 
 def _compare_column(

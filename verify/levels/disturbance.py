@@ -1,15 +1,19 @@
 """Runs with disturbances: decisions are kept, states and grids react, limits are counted.
 
+States and results follow by physics. What then lacks or is left over on a bus with one grid is
+taken from it or given to it.
+
 They tell how much a plan can bear and are no part of the verdict. The same text gives the same
 numbers on every machine: noise comes from numpy's PCG64 with the seed that is asked for.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from engiagent.blueprint.grammar import Compare, names_in, tree_of, walk
 from engiagent.errors import EngiagentError, InputError
 from engiagent.models.recursion import linear_recursion
 from engiagent.slots import COMPONENTS
@@ -19,9 +23,20 @@ from engiagent.verify.disturbances import WHERE, Disturbance, Disturbances
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.frames import Symbol
-from engiagent.verify.levels.algebra import Rule
-from engiagent.verify.levels.execution import Plant
-from engiagent.verify.levels.reaction import executed_otherwise
+from engiagent.verify.levels.algebra import Rule, check_rules
+from engiagent.verify.levels.buses import buses_of, sides_of, total
+from engiagent.verify.levels.execution import Plant, recomputed_series
+from engiagent.verify.levels.judgement import (
+    LEVEL,
+    Findings,
+    check_excess,
+    check_limits,
+    check_states,
+)
+from engiagent.verify.levels.repeated import joined
+from engiagent.verify.plants.run import Run
+from engiagent.verify.requirements import Dynamics
+from engiagent.verify.series import Series
 from engiagent.verify.values import Floats
 
 SHOWN = 1000
@@ -72,7 +87,10 @@ def _run(
     declarations = plant.bench.declarations.with_parameters(symbols)
     bench = Bench(declarations, plant.bench.series)
     site = Plant(bench, plant.units, noise=noise)
-    _, findings = executed_otherwise(site, list(site.run()), bench, rules, symbols)
+    runs, findings = list(site.run()), Findings()
+    series = _reacted(site, runs)
+    _judge_limits(site, runs, series, findings)
+    _judge_rules(bench, rules, series, symbols, findings)
     bench.forget()
     return findings.records, site.unchecked
 
@@ -105,22 +123,19 @@ def _count(tally: dict[str, dict[str, Any]], records: Sequence[Mapping[str, Any]
     return holds
 
 
+@dataclass(frozen=True)
 class _Target:
-    """A series with its noise."""
+    """A series with the standard deviation of its noise.
 
-    def __init__(
-        self,
-        place: tuple[str, str] | str,
-        base: Floats,
-        deviation: Floats,
-        symbol: Symbol | None = None,
-        *,
-        steady: bool = False,
-    ) -> None:
-        self.place, self.base, self.deviation, self.symbol = place, base, deviation, symbol
-        self.steady = steady
-        point = symbol is not None and symbol.value is not None and symbol.value.unit.is_point
-        self.positive = bool((base >= 0).all()) and not point
+    ``place``: a unit and its parameter, or a parameter of the document, which is ``symbol`` then.
+    ``steady``: whether it is off by one amount all the time.
+    """
+
+    place: tuple[str, str] | str
+    base: Floats
+    deviation: Floats
+    symbol: Symbol | None = None
+    steady: bool = False
 
     @classmethod
     def of(cls, plant: Plant, item: Disturbance) -> "_Target":
@@ -171,7 +186,9 @@ class _Target:
             fresh = np.sqrt(1.0 - correlation**2) * drawn[1:]
             drawn = linear_recursion(steady, fresh, float(drawn[0]))
         added = self.deviation * drawn
-        return np.maximum(added, -self.base) if self.positive else added
+        point = self.symbol and self.symbol.value and self.symbol.value.unit.is_point
+        positive = bool((self.base >= 0).all()) and not point
+        return np.maximum(added, -self.base) if positive else added
 
     def moved(self, added: Floats) -> Symbol:
         """Return the parameter as it turned out."""
@@ -202,3 +219,83 @@ def _scaled(item: Disturbance, base: Floats, unit: Unit, *, si: bool) -> Floats:
         )
     factor = given.scale / (1.0 if si else own.scale)
     return np.full(base.shape, item.deviation * factor)
+
+
+# --- what reacts ----------------------------------------------------------------------------------
+
+
+def _reacted(plant: Plant, runs: Sequence[Run]) -> dict[str, Series]:
+    """Return by quantity what differs from the plan: states, results, imports and exports."""
+    found = recomputed_series((item for run in runs for item in run.found), plant.units)
+    nets: dict[str, Series] = {}
+    for grid, net in _nets(plant):
+        over = plant.of(grid).periods.name
+        for word, data in (("import", np.maximum(net, 0.0)), ("export", np.maximum(-net, 0.0))):
+            name = f"{grid.name}.{word}"
+            nets[name] = Series(name, data, parse_unit("kW"), (over,))
+    return found | joined(nets, plant.units)
+
+
+def _nets(plant: Plant) -> Iterator[tuple[Dynamics, Floats]]:
+    """Yield every grid that balances something with what it has to give. [kW]."""
+    for bus, units in buses_of(plant).items():
+        grids = [unit for unit in units if unit.model == "grid"]
+        if len(grids) != 1 or ("[" in bus and grids[0].element is None):
+            continue  # what one grid gives in several scenarios at once, no balance of one says
+        others = [unit for unit in units if unit.model != "grid"]
+        try:
+            supply, demand = (total(plant, side) for side in sides_of(bus, others))
+        except EngiagentError:
+            continue  # the balance is unchecked already
+        yield grids[0], np.broadcast_to(demand - supply, (plant.of(grids[0]).periods.size,))
+
+
+def _judge_limits(
+    plant: Plant, runs: Sequence[Run], series: dict[str, Series], findings: Findings
+) -> None:
+    """Hold units that have reacted against their own limits, whatever the plan says of states."""
+    for run in runs:
+        for trajectory in run.trajectories:
+            check_states(replace(trajectory, claimed=None, defect=None), findings)
+        for excess in run.excesses:
+            check_excess(plant.bench, excess, findings)
+    bench = Bench(plant.bench.declarations, {**plant.bench.series, **series})
+    after = Plant(bench, plant.units, noise=plant.noise)
+    for unit in plant.units:
+        if unit.model in COMPONENTS:
+            try:
+                check_limits(after if unit.model == "grid" else plant, unit, findings)
+            except EngiagentError:
+                continue  # said of the plan itself
+    bench.forget()
+
+
+def _judge_rules(
+    bench: Bench,
+    rules: Sequence[Rule],
+    series: dict[str, Series],
+    changed: Collection[str],
+    findings: Findings,
+) -> None:
+    """Judge the limits among the rules that speak of what has changed.
+
+    ``bench``: of the plan, with the parameters as they turned out. ``series``: what reacted, by
+    quantity. ``changed``: parameters that turned out another way.
+    """
+    core, known, moved = bench.declarations.core, {**bench.series, **series}, {*series, *changed}
+    for definition in core.decision_variables:
+        if definition.quantity in series:
+            known[definition.name] = series[definition.quantity]
+            moved.add(definition.name)
+    moved |= {e.name for e in core.expressions if names_in(e.expression) & moved}
+    chosen = [r for r in rules if r.hard and _limits(r) and names_in(r.expression) & moved]
+    other = Bench(bench.declarations, known)
+    findings.add(check_rules(other, chosen, LEVEL))
+    other.forget()
+
+
+def _limits(rule: Rule) -> bool:
+    """Whether a rule is a limit: an equation says how things hang together."""
+    tree = tree_of(rule.expression)
+    nodes = () if tree is None else walk(tree)
+    return not any(isinstance(n, Compare) and "==" in n.ops for n in nodes)

@@ -28,7 +28,6 @@ from engiagent.verify.levels.judgement import (
     largest,
     tolerance_of,
 )
-from engiagent.verify.levels.reaction import check_truth
 from engiagent.verify.plants.run import Result, Run, Trajectory
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.series import Series
@@ -62,8 +61,6 @@ def check_physics(
     replayed = _replay(series, benches, findings)
     recomputed = recomputed_series(trajectories, units)
     plant.unchecked += _without_dynamics(states, recomputed, benches)
-    own = next(((b, rules) for b, rules in benches if b is bench), (bench, ()))
-    truth = check_truth(plant, runs, own, findings)
     status = "fail" if findings.violations else "unchecked" if plant.unchecked else "pass"
     stateful = {
         u.name: u.scheme or "exact"
@@ -78,8 +75,6 @@ def check_physics(
         "rules_on_recomputed_states": replayed,
         "notes": [*plant.unchecked, *plant.notes],
     }
-    if truth is not None:
-        body["plant"] = truth
     return Report(status, body, tuple(findings.violations))
 
 

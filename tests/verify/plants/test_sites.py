@@ -1,4 +1,4 @@
-"""Several units together: feeders, buses, the true plant behind a plan, runs with disturbances."""
+"""Several units together: feeders, buses, runs with disturbances."""
 
 import subprocess
 import sys
@@ -77,9 +77,6 @@ BATTERY = """
     parameters: {energy_capacity: 100, charge_power_max: 50, discharge_power_max: 50,
                  initial_energy: 10, charge_efficiency: 0.95, discharge_efficiency: 0.95}
     connections: {bus: site}
-    plant:
-      parameters: {no_load_loss: 0.5, proportional_loss: 0.02, quadratic_loss: 0.05}
-      judge: JUDGE
   - {name: home, model: load, index: T, parameters: {power: NEED}, connections: {bus: site}}
   - {name: net, model: grid, index: T, parameters: {import_power_max: 70}, connections: {bus: site}}
 requirements:
@@ -94,45 +91,8 @@ PLAN = {
 }
 
 
-def site(judge: str = "false", need: str = "20") -> str:
-    return BATTERY.replace("JUDGE", judge).replace("NEED", need)
-
-
-def test_the_true_plant_is_reported_and_judged_on_request(tmp_path: Path) -> None:
-    told = executed(tmp_path, site(), PLAN)
-    assert passes(told)
-    plant = physics(told)["plant"]
-    # Stored at 49 kW: 49 - (0.5 + 0.98 + 0.05 * 49**2 / 50) against 49 * 0.95.
-    gap = plant["gaps"][0]
-    assert gap["quantity"] == "bat.state_of_charge"
-    lost = [0.5 + 0.02 * p + 0.05 * p**2 / 50 for p in (49.0, 20.0, 24.0)]
-    true = 10 + 49 - 20 - 24 - sum(lost)
-    assert gap["worst"] == pytest.approx(abs(true - (10 + 49 * 0.95 - 44 / 0.95)), abs=1e-9)
-    assert {item["id"] for item in plant["broken"]} == {"R1"}
-    judged = executed(tmp_path, site("true"), PLAN)
-    assert judged.verdict == "violated"
-    assert broken(judged) == {"plant:R1"}
-
-
-def test_a_true_heat_pump_draws_more_than_its_constant_cop_says(tmp_path: Path) -> None:
-    dynamics = """
-  - name: hp
-    model: heat_pump
-    index: T
-    parameters: {rated_capacity: 10, cop: 4}
-    connections: {bus: site}
-    plant:
-      parameters: {carnot_fraction: 0.4, source_temperature: 0, sink_temperature: 45}
-      without: [cop]
-  - {name: net, model: grid, index: T, connections: {bus: site}}
-"""
-    plan = {"hp.heat": [8.0], "hp.electric_power": [2.0], "net.import": [2.0], "net.export": [0.0]}
-    certificate = executed(tmp_path, dynamics, plan)
-    assert passes(certificate)
-    gaps = {gap["quantity"]: gap["worst"] for gap in physics(certificate)["plant"]["gaps"]}
-    more = 8.0 / (0.4 * 318.15 / 45.0) - 2.0
-    assert gaps["hp.electric_power"] == pytest.approx(more)
-    assert gaps["net.import"] == pytest.approx(more)  # the grid gives what is lacking
+def site(need: str = "20") -> str:
+    return BATTERY.replace("NEED", need)
 
 
 def noisy(folder: Path, spec: str, dynamics: str = "") -> tuple[Certificate, dict[str, Any]]:
@@ -209,20 +169,6 @@ def test_a_disturbance_that_means_nothing_is_refused(tmp_path: Path, spec: str) 
     with pytest.raises(InputError):
         noisy(tmp_path, spec)
 
-
-@pytest.mark.parametrize(
-    ("plant", "message"),
-    [
-        ("{judge: perhaps}", "judge"),
-        ("{without: cop}", "without"),
-        ("{parameter: {}}", "unknown key"),
-    ],
-)
-def test_a_plant_that_cannot_be_read_is_refused_with_its_line(plant: str, message: str) -> None:
-    text = f"  - {{name: b, model: battery, parameters: {{energy_capacity: 1}}, plant: {plant}}}\n"
-    with pytest.raises(InputError, match=message) as caught:
-        parse_requirements(text_of(text, 2))
-    assert caught.value.line is not None
 
 
 @pytest.mark.parametrize(
