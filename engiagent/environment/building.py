@@ -28,18 +28,7 @@ from engiagent.models.systems.system import Bus, System
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.repeated import dynamics_of
-from engiagent.verify.plants import (
-    batteries,
-    cooling,
-    generation,
-    machines,
-    stores,
-    tanks,
-    vehicles,
-    zones,
-)
-from engiagent.verify.plants.heating import heat_pump
-from engiagent.verify.plants.networks import network_parts, zone_parts
+from engiagent.verify.plants import buildings, generators, machines, stores, tanks
 from engiagent.verify.plants.unit import Unit
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -220,9 +209,9 @@ def _load(site: Built, unit: Unit) -> None:
 
 
 _AVAILABLE: Final[Mapping[str, Callable[[Unit], Any]]] = {
-    "generator_profile": generation._profile,
-    "pv": generation._pv,
-    "wind_turbine": generation._wind,
+    "generator_profile": generators._profile,
+    "pv": generators._pv,
+    "wind_turbine": generators._wind,
 }
 
 
@@ -238,10 +227,10 @@ def _source(site: Built, unit: Unit) -> None:
 
 
 def _battery(site: Built, unit: Unit) -> None:
-    model, loss = batteries.store(unit), None
-    if unit.given(*batteries.LOSSES):
+    model, loss = stores.store(unit), None
+    if unit.given(*stores.LOSSES):
         model = replace(model, charge_efficiency=1.0, discharge_efficiency=1.0)
-        loss = batteries.converter(unit)
+        loss = stores.converter(unit)
         site.shown(unit, "loss")
     model = replace(model, initial_energy=unit.need("initial_energy"))
     site.modules[unit.name] = electrical.battery(model, loss=loss)
@@ -266,7 +255,7 @@ def _content(site: Built, unit: Unit, word: str) -> None:
 def _thermal_store(site: Built, unit: Unit) -> None:
     ice = unit.model == "ice_tank"
     cold = ice or tanks.cold(unit)
-    model = stores.ice(unit) if ice else batteries.store(unit)
+    model = tanks.ice(unit) if ice else stores.store(unit)
     if unit.given("charge_curve", "discharge_curve", "charge_limit", "discharge_limit"):
         raise InputError(f"{unit.name} has limits by its content, which are not simulated")
     model = replace(model, initial_energy=unit.need("initial_energy"))
@@ -291,7 +280,7 @@ def _tank(site: Built, unit: Unit) -> None:
 
 
 def _ev(site: Built, unit: Unit) -> None:
-    site.modules[unit.name] = electrical.vehicle(vehicles.vehicle(unit), vehicles.stays(unit))
+    site.modules[unit.name] = electrical.vehicle(stores.vehicle(unit), stores.stays(unit))
     _ways(site, unit, "bus")
     _content(site, unit, "state_of_charge")
 
@@ -353,7 +342,7 @@ def _several(site: Built, unit: Unit, module: Module, capacity: float) -> int:
 def _heat_pump(site: Built, unit: Unit) -> None:
     table = _part_load(unit)
     capacity = unit.largest("rated_capacity")
-    pump, source, sink = heat_pump(unit)
+    pump, source, sink = machines.heat_pump(unit)
     curves = unit.given("capacity_curve", "modulation_curve")
     if not curves and (table is not None or not unit.need("minimum_part_load")):
         # At any load the coefficient is that of the temperatures, known for all periods.
@@ -372,7 +361,7 @@ def _heat_pump(site: Built, unit: Unit) -> None:
 
 def _chiller(site: Built, unit: Unit) -> None:
     capacity, cop = unit.need("rated_capacity"), unit.need("rated_cop")
-    model = replace(cooling.chiller(unit), rated_capacity=capacity, rated_cop=cop)
+    model = replace(machines.chiller(unit), rated_capacity=capacity, rated_cop=cop)
     if (table := _part_load(unit)) is not None:
         model = replace(model, part_load_curve=table, minimum_part_load=0.0, minimum_unloading=None)
     rejects = unit.connections.get("heat_bus") is not None
@@ -468,10 +457,10 @@ def _emitter(site: Built, unit: Unit) -> None:
 def _zones(site: Built, unit: Unit) -> None:
     """Add all zones that exchange heat with one another, once, as one network."""
     alike = [other for other in site.units if other.model == "thermal_zone"]
-    group = next(g for g in zones.groups(alike) if any(z.name == unit.name for z in g))
+    group = next(g for g in buildings.groups(alike) if any(z.name == unit.name for z in g))
     if group[0].name != unit.name:
         return
-    model, start, _ = zones.network(group)
+    model, start, _ = buildings.zone_network(group)
     nodes = tuple(
         Node(name=z.name, capacity=z.capacitance, initial_temperature=float(first))
         for z, first in zip(model.zones, start, strict=True)
@@ -484,14 +473,14 @@ def _zones(site: Built, unit: Unit) -> None:
     driven = {
         f"{zone.name}.{way}": zone.largest(f"{way}_power_max")
         for zone in group
-        for way in zones.WAYS
+        for way in buildings.POWERS
         if not _serving(site, zone, way)
     }
     body = f"{unit.name}_building"
     rooms = tuple(zone.name for zone in group)
     site.modules[body] = thermal.heat_network(network, rooms, driven=driven)
     for zone in group:
-        for way in zones.WAYS:
+        for way in buildings.POWERS:
             full = f"{body}.{zone.name}.{way}"
             most = driven.get(f"{zone.name}.{way}")
             _power(site, zone, full, zone.names(way)[0], way, most)
@@ -527,16 +516,16 @@ def _power(site: Built, unit: Unit, full: str, name: str, way: str, most: float 
 
 
 def _zone_5r1c(site: Built, unit: Unit) -> None:
-    network, boundary, heat = zone_parts(unit)
+    network, boundary, heat = buildings.zone_parts(unit)
     start = unit.need("initial_temperature")
     nodes = tuple(replace(node, initial_temperature=start) for node in network.nodes)
-    powers = {("air", way): unit.largest(f"{way}_power_max") for way in zones.WAYS}
-    names = {("air", way): f"{unit.name}.{way}" for way in zones.WAYS}
+    powers = {("air", way): unit.largest(f"{way}_power_max") for way in buildings.POWERS}
+    names = {("air", way): f"{unit.name}.{way}" for way in buildings.POWERS}
     _network(site, unit, replace(network, nodes=nodes), (boundary, heat), powers, names)
 
 
 def _rc_network(site: Built, unit: Unit) -> None:
-    network, boundary, heat = network_parts(unit)
+    network, boundary, heat = buildings.network_parts(unit)
     powers = {
         (node, way): np.inf if written is None else float(unit.number(written, "kW").max())
         for way, key in (("heating", "heated"), ("cooling", "cooled"))

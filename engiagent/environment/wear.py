@@ -13,7 +13,7 @@ import numpy as np
 from engiagent.environment.interface import amount, read_yaml
 from engiagent.errors import InputError
 from engiagent.plant.source import nearest
-from engiagent.verify.plants.batteries import AGEING, lost_share
+from engiagent.verify.plants.stores import AGEING, lost_share
 from engiagent.verify.plants.unit import Unit
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.buses import buses_of, flow_of, sides_of
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.repeated import dynamics_of
-from engiagent.verify.plants.batteries import LOSSES, store
-from engiagent.verify.plants.heating import heat_pump
+from engiagent.verify.plants.buildings import zone_network
+from engiagent.verify.plants.machines import heat_pump
+from engiagent.verify.plants.stores import LOSSES, store
 from engiagent.verify.plants.unit import Unit
-from engiagent.verify.plants.zones import network
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
 
@@ -195,7 +195,7 @@ def zone_limits(control: Control, zone: str) -> tuple[Floats, Floats]:
 
 def _heated(zone: Unit, limits: tuple[Floats, Floats], heating: Heating) -> Floats:
     """Return the heat [kW] that a zone gets between two limits."""
-    model, start, _ = network([zone])
+    model, start, _ = zone_network([zone])
     hours, temperature = zone.hours, float(start[0])
     outside, gains = (
         np.zeros(hours.size) if found is None else found

@@ -1,16 +1,29 @@
-"""Demands that give way: curtailed, shifted, run as whole jobs, paid for in events."""
+"""Where a site ends: grids, demands, demands that give way, radiators."""
 
 import numpy as np
 
-from engiagent.verify.frames import EvaluationError
+from engiagent.verify.frames import EvaluationError, MissingQuantity
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.unit import Unit, size
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 
+SERVES = {"heat_bus": "heat", "cooling_bus": "cooling"}
 
-def _execute_curtailable(unit: Unit) -> Run:
+
+def _emitter(unit: Unit) -> Run:
+    """Keep what the plan gives to the zone; it is at least 0 and at most the limit."""
+    words = [word for bus, word in SERVES.items() if bus in unit.connections] or [*SERVES.values()]
+    found = {word: series for word in words if (series := unit.claimed(word)) is not None}
+    if not found:
+        raise MissingQuantity(f"{unit.name}.{words[0]}")
+    most = unit.slot("power_max")
+    excesses = (e for word, series in found.items() for e in unit.between(word, series, most))
+    return Run(excesses=tuple(excesses))
+
+
+def _curtailable(unit: Unit) -> Run:
     wanted, unmet = unit.series("power"), unit.decision("unmet")
     scale = size(wanted)
     share = unit.series("curtailable_share")
@@ -30,7 +43,7 @@ def _execute_curtailable(unit: Unit) -> Run:
     return Run((), (served,), tuple(excesses))
 
 
-def _execute_shiftable(unit: Unit) -> Run:
+def _shiftable(unit: Unit) -> Run:
     wanted = unit.series("power")
     up, down = unit.decision("shift_up"), unit.decision("shift_down")
     hours, scale = unit.hours, size(wanted)
@@ -92,7 +105,7 @@ def _in_time(unit: Unit, rises: Floats, falls: Floats) -> list[Excess]:
     ]
 
 
-def _execute_job(unit: Unit) -> Run:
+def _job(unit: Unit) -> Run:
     over, hours = unit.periods, unit.hours
     length = unit.need("duration") / float(hours[0])
     count = round(length)
@@ -137,8 +150,15 @@ def _execute_job(unit: Unit) -> Run:
 
 
 ENTRIES = {
-    "curtailable_load": Entry(_execute_curtailable, demands={"bus": "power"}),
-    "shiftable_load": Entry(_execute_shiftable, demands={"bus": "power"}),
-    "job": Entry(_execute_job, demands={"bus": "power"}),
+    "grid": Entry(
+        limits=(("import", "import_power_max"), ("export", "export_power_max")),
+        supplies={"bus": "import"},
+        demands={"bus": "export"},
+    ),
+    "load": Entry(demands={"bus": "power"}),
+    "emitter": Entry(_emitter, demands=SERVES, serves=SERVES),
+    "curtailable_load": Entry(_curtailable, demands={"bus": "power"}),
+    "shiftable_load": Entry(_shiftable, demands={"bus": "power"}),
+    "job": Entry(_job, demands={"bus": "power"}),
     "demand_response": Entry(),
 }

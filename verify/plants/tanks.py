@@ -1,17 +1,21 @@
-"""Tanks of water: of one temperature, with draws of warm water, of a hot and a cold zone."""
+"""Tanks of water: of one temperature, with draws, of a hot and a cold zone, in layers, of ice."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Battery
 from engiagent.models.hvac.water import SPECIFIC_HEAT
+from engiagent.models.storage.hot_water import HotWaterTank
+from engiagent.models.storage.ice_tank import IceTankCurves
 from engiagent.models.storage.mixed_tank import MixedTank
+from engiagent.models.storage.stratified_tank import Port, StratifiedTank
+from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.rows import known, row
-from engiagent.verify.plants.run import Run, Trajectory
-from engiagent.verify.plants.stores import DEMANDS, LIMITS, SUPPLIES
+from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
+from engiagent.verify.plants.stores import DEMANDS, LIMITS, SUPPLIES, WAYS, energy_of, storage_rows
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
@@ -47,7 +51,7 @@ def mixed(unit: Unit, heat: Floats) -> tuple[Trajectory, Trajectory]:
     return temperature, energy
 
 
-def _execute_tank(unit: Unit) -> Run:
+def _tank(unit: Unit) -> Run:
     net = unit.decision("charge") - unit.decision("discharge")
     return Run(mixed(unit, -net if cold(unit) else net))
 
@@ -58,7 +62,7 @@ def draw_heat(unit: Unit) -> Floats:
     return np.asarray(unit.series("use") * SPECIFIC_HEAT * warm)
 
 
-def _execute_hot_water(unit: Unit) -> Run:
+def _hot_water(unit: Unit) -> Run:
     """Keep the charge and, where the plan admits it, the heat that is missing."""
     wanted, given = draw_heat(unit), unit.optional("unmet")
     states = mixed(unit, unit.decision("charge") - (wanted - given))
@@ -84,7 +88,7 @@ def _execute_hot_water(unit: Unit) -> Run:
     return Run(states, (draw, missing), excesses)
 
 
-def _execute_two_zones(unit: Unit) -> Run:
+def _two_zones(unit: Unit) -> Run:
     tank = zones(unit)
     full, hours = tank.energy_capacity, unit.hours
     standing = _standing(unit)
@@ -162,12 +166,145 @@ def _tank_rows(unit: Unit) -> Iterator[ConstraintDef]:
     yield row(f"{unit.name} dynamics", text, over.name)
 
 
+def _layered(unit: Unit) -> Run:
+    tank, drawn = _layers_of(unit), unit.given("use")
+    heat = _heat(unit, tank)
+    _, claimed = unit.state("temperature")
+    start = np.full(tank.layers, unit.start("initial_temperature", claimed))
+    over = unit.periods
+    hours, ambient = unit.hours, unit.series("ambient_temperature")
+    low, high = unit.need("temperature_min"), unit.need("temperature_max")
+    missing = np.zeros(over.size)
+    if drawn:
+        path = HotWaterTank(tank=tank).simulate(
+            start,
+            step_hours=hours,
+            heat=heat,
+            ambient=ambient,
+            use=unit.series("use"),
+            use_temperature=unit.series("use_temperature"),
+            cold_temperature=unit.series("cold_temperature"),
+        )
+        layers, missing = path.temperature, path.draw.missing
+    else:
+        layers = tank.simulate(start, step_hours=hours, heat=heat, ambient=ambient)
+    held = tank.energy(layers, low)
+    full = float(tank.energy(np.full(tank.layers, high), low))
+    states = (
+        unit.trajectory(
+            "temperature", layers[:, 0], float(np.abs(layers).max()), lower=low, upper=high
+        ),
+        unit.trajectory("energy", held, full),
+    )
+    results: tuple[Result, ...] = (unit.result("unmet", missing, "its draws"),)
+    if drawn:
+        wanted = draw_heat(unit)
+        results = (unit.result("draw", wanted, "its use"), *results)
+    if unit.claimed("discharge") is None:
+        results = (unit.result("discharge", np.zeros(over.size), "the plan"), *results)
+    return Run(states, results, tuple(_extremes(unit, layers, low, high)))
+
+
+def _extremes(unit: Unit, layers: Floats, low: float, high: float) -> Sequence[Excess]:
+    """Return how far any layer is beyond the limits of the tank."""
+    over, name = unit.instants, f"layers of {unit.name}"
+    return [
+        unit.fault("layers", name, amount, "degC", 0.0, words, over=over, part=f".{end}")
+        for end, amount, words in (
+            ("low", low - layers.min(axis=1), "below the minimum"),
+            ("high", layers.max(axis=1) - high, "above the maximum"),
+        )
+    ]
+
+
+def _layers_of(unit: Unit) -> StratifiedTank:
+    count = unit.need("layers")
+    if count != int(count):
+        raise EvaluationError(f"{unit.name} has {count:g} layers; give a whole number")
+    layers = int(count)
+    ports = (Port(inlet=layers - 1, outlet=0),) if unit.given("use") else ()
+    return StratifiedTank(
+        mass=unit.need("mass"),
+        layers=layers,
+        **unit.numbers("height", "area", "conductivity", "loss_conductance"),
+        ports=ports,
+    )
+
+
+def _heat(unit: Unit, tank: StratifiedTank) -> Floats:
+    """Return the heat into each layer by period. [kW]."""
+    place = unit.single("heater_layer")
+    layer = tank.layers - 1 if place is None else int(place)
+    if not 0 <= layer < tank.layers:
+        raise EvaluationError(f"the heater of {unit.name} is at layer {layer} of {tank.layers}")
+    heat = np.zeros((unit.periods.size, tank.layers))
+    heat[:, layer] += unit.decision("charge")
+    out = unit.claimed("discharge")
+    if out is not None:
+        heat[:, 0] -= out
+    return heat
+
+
+def ice(unit: Unit) -> Battery:
+    """Return a store of ice by its energy, which holds cold without efficiencies."""
+    return Battery(**unit.numbers("energy_capacity", "minimum_energy", "self_discharge"))
+
+
+def _ice_tank(unit: Unit) -> Run:
+    energy = energy_of(unit, ice(unit), "energy")
+    excesses = []
+    content = np.clip(energy.declared[:-1], 0.0, energy.scale)
+    for way in WAYS:
+        limit = _ice_limit(unit, way, content)
+        if limit is None:
+            continue
+        over, most = unit.decision(way) - limit, float(np.max(limit, initial=0.0))
+        excesses.append(unit.excess("ice", way, over, most, "above what the ice allows"))
+    return Run((energy,), (), tuple(excesses))
+
+
+def _ice_limit(unit: Unit, way: str, content: Floats) -> Floats | None:
+    """Return the largest rate at the content [kWh] of the start of each period. [kW]."""
+    full = unit.need("energy_capacity")
+    shares, limits = unit.table(f"{way}_limit_share"), unit.table(f"{way}_limit")
+    if shares is not None and limits is not None:
+        return np.asarray(np.interp(content / full, shares, limits))
+    curve = unit.table(f"{way}_curve")
+    if curve is None:
+        return None
+    if len(curve) != 6:
+        raise EvaluationError(f"{way}_curve of {unit.name} has {len(curve)} coefficients, not 6")
+    six = (curve[0], curve[1], curve[2], curve[3], curve[4], curve[5])
+    tank = IceTankCurves(
+        energy_capacity=full,
+        charge_curve=six,
+        discharge_curve=six,
+        **unit.numbers("curve_hours", "nominal_difference"),
+    )
+    difference = unit.series(f"{way}_difference")
+    found = tank.charge_limit if way == "charge" else tank.discharge_limit
+    return found(content, difference=difference)
+
+
 ENTRIES = {
-    "tank": Entry(
-        _execute_tank, limits=LIMITS, supplies=SUPPLIES, demands=DEMANDS, rows=_tank_rows
+    "ice_tank": Entry(
+        _ice_tank,
+        limits=LIMITS,
+        supplies={"cooling_bus": "discharge"},
+        demands={"cooling_bus": "charge"},
+        rows=lambda unit: storage_rows(unit, ice(unit), "energy"),
     ),
+    "tank": Entry(_tank, limits=LIMITS, supplies=SUPPLIES, demands=DEMANDS, rows=_tank_rows),
     "hot_water_tank": Entry(
-        _execute_hot_water, limits=(("charge", "charge_power_max"),), demands={"heat_bus": "charge"}
+        _hot_water, limits=(("charge", "charge_power_max"),), demands={"heat_bus": "charge"}
     ),
-    "two_zone_tank": Entry(_execute_two_zones, limits=LIMITS, supplies=SUPPLIES, demands=DEMANDS),
+    "two_zone_tank": Entry(_two_zones, limits=LIMITS, supplies=SUPPLIES, demands=DEMANDS),
+    "stratified_tank": Entry(
+        _layered,
+        limits=(("charge", "charge_power_max"),),
+        supplies={"heat_bus": "discharge"},
+        demands={"heat_bus": "charge"},
+        only_with={"draw": ("use",)},
+        answered=("discharge",),
+    ),
 }

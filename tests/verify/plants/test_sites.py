@@ -170,7 +170,6 @@ def test_a_disturbance_that_means_nothing_is_refused(tmp_path: Path, spec: str) 
         noisy(tmp_path, spec)
 
 
-
 @pytest.mark.parametrize(
     ("dynamics", "words"),
     [
@@ -218,5 +217,5 @@ def test_importing_the_checker_reads_no_unit_and_a_battery_no_other(tmp_path: Pa
     before, after = (set(line.split()) for line in done.stdout.splitlines())
     assert not before & {"pandas", "scipy", "scipy.sparse", "xarray", "ruamel.yaml"}
     families = {name.rpartition(".")[2] for name in after if ".verify.plants." in name}
-    assert families == {"batteries"}
+    assert families == {"stores"}
     assert not any(word in name for name in after for word in ("hvac", "grids", "storage", "scipy"))
