@@ -1,6 +1,5 @@
 """Columns become series of quantities: names, units, signs, time sets, elements of variables."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -31,7 +30,6 @@ PAIRS: Final = {
     "cooling": "heating",
 }
 """What a net power is split into: the word for positive values, and that for negative ones."""
-_CONSTANT: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([^\d\s].*)?")
 
 
 def name_columns(
@@ -44,9 +42,6 @@ def name_columns(
     """
     whole = {c.header if c.header in known.elements else t: c for t, c in content.columns.items()}
     work = _Assigning(replace(content, columns=whole), known, reading)
-    for title in {*content.columns, *content.faults} & (known.label_sets - known.names):
-        expected = "a column for each of them, as p[G1]"
-        raise InputError(f"a row for each element of {title}", "the schedule", expected=expected)
     for target, title, column in work.mapped_columns():
         work.enter(target, title, column)
     spelt = (f"{name}[{label}]" for name, there in work.elements.items() for label in there)
@@ -81,19 +76,12 @@ class _Assigning:
         for target, written in self.reading.mapping.items():
             turned = self._title(written) not in columns and written.startswith("-")
             title = self._title(written[1:].strip() if turned else written)
-            constant = _CONSTANT.fullmatch(written)
             self.taken.add(title)
             if title in columns:
                 column = columns[title]
                 yield target, title, replace(column, data=-column.data) if turned else column
             elif title in faults:
                 raise faults[title]
-            elif constant and columns:
-                beside = min(
-                    columns.values(), key=lambda column: column.data.size
-                )  # its stamps too
-                data = np.full_like(beside.data, float(constant[1]))
-                yield target, written, replace(beside, data=data, unit=constant[2], quantity=None)
             else:
                 near = get_close_matches(title, list(columns), 1, NEAREST)
                 hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -15,11 +15,11 @@ from engiagent.io.jsontext import loads_strict
 from engiagent.units.unit import parse_unit
 from engiagent.verify.claims import AUTHOR_ONLY
 from engiagent.verify.claims import Reading as TextReading
-from engiagent.verify.completion import completed, listed
 from engiagent.verify.documents import Bench
 from engiagent.verify.foreign import Reading
+from engiagent.verify.levels.buses import grid_series
 from engiagent.verify.levels.execution import Plant, recomputed_series
-from engiagent.verify.levels.repeated import dynamics_of
+from engiagent.verify.levels.repeated import dynamics_of, joined
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.naming import Known, known_of
 from engiagent.verify.plants.run import Result, Trajectory
@@ -162,16 +162,10 @@ def build_case(
         case.series = {}
     before = frozenset(case.series)
     _complete(case, units)
-    added: dict[str, Series] = {}
-    if blueprint is not None:
-        added, more = completed(blueprint.core, known, case.series)
-    if added:
-        case.series = added | case.series
-        case.notes += more
-        _complete(case, units)
     recomputed = frozenset(case.series) - before
     if recomputed:
-        case.notes.append(listed(before, recomputed))
+        given, more = (", ".join(sorted(names)) for names in (before, recomputed))
+        case.notes.append(f"given in the schedule: {given or 'nothing'}; recomputed: {more}")
     return case
 
 
@@ -226,6 +220,10 @@ def _complete(case: Case, units: Sequence[Dynamics]) -> None:
             known = next((case.series[n] for n in names if n in case.series), None)
             if known is not None:
                 case.series = dict.fromkeys(names, known) | case.series
+    # What one grid exchanges with its bus is what everything else on it leaves.
+    after = Plant(Bench(bench.declarations, case.series | added), units)
+    exchanged = joined(dict(grid_series(after)), units)
+    added |= {name: one for name, one in exchanged.items() if name not in case.series}
     case.notes += [f"{name} is not in the schedule: recomputed" for name in sorted(added)]
     case.series |= added
 

@@ -21,8 +21,7 @@ class Reading:
     """How an external schedule is to be read."""
 
     # quantity or variable to column. ``battery.net_charge`` takes a signed column apart and says
-    # what its positive values are; a minus before the column turns its sign; a number with its
-    # unit, as ``0 kW``, is a constant.
+    # what its positive values are; a minus before the column turns its sign.
     mapping: Mapping[str, str] = field(default_factory=dict)
     # units by column or by quantity, for columns that name none
     units: Mapping[str, str] = field(default_factory=dict)

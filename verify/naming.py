@@ -61,12 +61,6 @@ class Known:
         }
 
     @cached_property
-    def label_sets(self) -> frozenset[str]:
-        """The names of the sets of labels of all documents."""
-        cores = [declarations.core for declarations in self.declarations]
-        return frozenset(s.name for core in cores for s in core.sets if s.kind not in TIMED)
-
-    @cached_property
     def _spelt(self) -> dict[str, set[str]]:
         """By letters and digits the names that are spelt with them."""
         found: dict[str, set[str]] = {}

@@ -32,7 +32,6 @@ TIME_NAMES: Final = "time timestamp datetime date hour period start t index snap
 _DECIMAL_COMMA: Final = re.compile(
     rb"(?:^|[;\t])[ \"]*[-+]?\d+,(?:\d{1,2}|\d{4,})[ \"]*(?:[;\t\r]|$)", re.MULTILINE
 )
-_LONG: Final = ({"name", "value"}, {"variable", "value"}, {"quantity", "value"})
 _OBJECT: Final = 'lists of numbers by name, as {"time": ["2025-07-01T00:00"], "charge [kW]": [5]}'
 
 
@@ -133,9 +132,6 @@ def _table(columns: Sequence[TableColumn], file: str) -> Content:
     if len(columns) > MAX_COLUMNS:
         raise InputError(f"more than {MAX_COLUMNS} columns", file, 1)
     named = by_name(columns, file)
-    if any(words <= {name.lower() for name in named} for words in _LONG):
-        what = "a table with a row for each number"
-        raise InputError(what, file, 1, expected="a row for each step and a column for each series")
     marks = _time_marks(named)
     found: dict[str, Column] = {}
     faults: dict[str, InputError] = {}

@@ -11,11 +11,13 @@ import numpy as np
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.errors import EngiagentError
 from engiagent.slots import COMPONENTS
+from engiagent.units.unit import parse_unit
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.plants import entry_of
 from engiagent.verify.plants.rows import chosen, known, row, written
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.requirements import Dynamics
+from engiagent.verify.series import Series
 from engiagent.verify.values import Floats
 
 Side = tuple[Dynamics, str]
@@ -90,6 +92,24 @@ def flow_of(plant: Plant, unit: Dynamics, word: str) -> Floats:
         power = plant.of(unit).slot("power")
         return plant.of(unit).decision(word) if power is None else power
     return plant.value(unit, word)
+
+
+def grid_series(plant: Plant) -> Iterator[tuple[str, Series]]:
+    """Yield import and export of every single grid on a bus, as all other units there need it."""
+    for bus, units in buses_of(plant).items():
+        grids = [unit for unit in units if unit.model == "grid"]
+        if len(grids) != 1 or ("[" in bus and grids[0].element is None):
+            continue  # what one grid gives in several scenarios at once, no balance of one says
+        grid, others = grids[0], [unit for unit in units if unit.model != "grid"]
+        try:
+            supply, demand = (total(plant, side) for side in sides_of(bus, others))
+        except EngiagentError:
+            continue  # the balance is unchecked
+        over = plant.of(grid).periods
+        net = np.broadcast_to(demand - supply, (over.size,))
+        for word, data in (("import", np.maximum(net, 0.0)), ("export", np.maximum(-net, 0.0))):
+            name = f"{grid.name}.{word}"
+            yield name, Series(name, data, parse_unit("kW"), (over.name,))
 
 
 # --- as rows -----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ They tell how much a plan can bear and are no part of the verdict. The same text
 numbers on every machine: noise comes from numpy's PCG64 with the seed that is asked for.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from engiagent.verify.documents import Bench
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.frames import Symbol
 from engiagent.verify.levels.algebra import Rule, check_rules
-from engiagent.verify.levels.buses import buses_of, sides_of, total
+from engiagent.verify.levels.buses import grid_series
 from engiagent.verify.levels.execution import Plant, recomputed_series
 from engiagent.verify.levels.judgement import (
     LEVEL,
@@ -35,7 +35,6 @@ from engiagent.verify.levels.judgement import (
 )
 from engiagent.verify.levels.repeated import joined
 from engiagent.verify.plants.run import Run
-from engiagent.verify.requirements import Dynamics
 from engiagent.verify.series import Series
 from engiagent.verify.values import Floats
 
@@ -227,27 +226,7 @@ def _scaled(item: Disturbance, base: Floats, unit: Unit, *, si: bool) -> Floats:
 def _reacted(plant: Plant, runs: Sequence[Run]) -> dict[str, Series]:
     """Return by quantity what differs from the plan: states, results, imports and exports."""
     found = recomputed_series((item for run in runs for item in run.found), plant.units)
-    nets: dict[str, Series] = {}
-    for grid, net in _nets(plant):
-        over = plant.of(grid).periods.name
-        for word, data in (("import", np.maximum(net, 0.0)), ("export", np.maximum(-net, 0.0))):
-            name = f"{grid.name}.{word}"
-            nets[name] = Series(name, data, parse_unit("kW"), (over,))
-    return found | joined(nets, plant.units)
-
-
-def _nets(plant: Plant) -> Iterator[tuple[Dynamics, Floats]]:
-    """Yield every grid that balances something with what it has to give. [kW]."""
-    for bus, units in buses_of(plant).items():
-        grids = [unit for unit in units if unit.model == "grid"]
-        if len(grids) != 1 or ("[" in bus and grids[0].element is None):
-            continue  # what one grid gives in several scenarios at once, no balance of one says
-        others = [unit for unit in units if unit.model != "grid"]
-        try:
-            supply, demand = (total(plant, side) for side in sides_of(bus, others))
-        except EngiagentError:
-            continue  # the balance is unchecked already
-        yield grids[0], np.broadcast_to(demand - supply, (plant.of(grids[0]).periods.size,))
+    return found | joined(dict(grid_series(plant)), plant.units)
 
 
 def _judge_limits(

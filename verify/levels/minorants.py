@@ -2,20 +2,19 @@
 
 A convex function lies above its tangents, a concave one above its secant, a product above its
 McCormick planes, a maximum above each of its arguments. Every such piece holds wherever the
-variables are within their bounds; which of them are sharp is another question.
+variables are within their bounds; which of them are sharp is another question. Of a table, a tail
+of scenarios and the far side of a maximum only the interval is known.
 A quadratic objective is written as a sum of squares, a root of squares as a norm.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
 from engiagent.verify.frames import Bools
 from engiagent.verify.functions import ELEMENTARY, Function
-from engiagent.verify.kinks import tail_weights
 from engiagent.verify.levels.forms import Columns, Form, Matrix, stacked, widened
 from engiagent.verify.values import EPSILON, Floats, Ints, Value
 
@@ -63,12 +62,8 @@ def pieces_of(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]
     """
     if block.kind in ("max", "min"):
         yield from _extreme(block, side) if point is None else ()
-    elif block.kind == "piecewise":
-        yield from _table(block, side) if point is None else ()
     elif block.kind == "product":
         yield from _product(block, side) if point is None else ()
-    elif block.kind == "tail":
-        yield from _tail(block, side, point) if point is not None else ()
     elif block.kind == "norm":
         yield from _norm(block, side, point) if point is not None else ()
     else:
@@ -80,83 +75,16 @@ def _moved(form: Form, side: int, room: Floats) -> Form:
     return Form(form.matrix, form.constant - side * (room + form.error), np.zeros(form.size))
 
 
-# --- kinks -------------------------------------------------------------------------------------
+# --- kinks, products, norms --------------------------------------------------------------------
 
 
 def _extreme(block: Block, side: int) -> Iterator[Pieces]:
-    everywhere = np.arange(block.size)
-    natural = 1 if block.kind == "max" else -1
-    if side == natural:
-        if block.rows is not None:
-            form = block.forms[0]
-            yield Pieces(side, block.rows, _moved(form, side, np.zeros(form.size)))
-            return
-        for form in block.forms:
-            yield Pieces(side, everywhere, _moved(form, side, np.zeros(form.size)))
-    elif block.rows is None and len(block.forms) == 2:
-        # max(a, b) = b + max(a - b, 0) lies below the secant over the range of a - b.
-        first, second = block.forms
-        between = first.plus(second, -1.0)
-        gap = _gap(block)
-        low, high = (
-            np.minimum(natural * gap[0], natural * gap[1]),
-            np.maximum(natural * gap[0], natural * gap[1]),
-        )
-        crossing = np.isfinite(low) & np.isfinite(high) & (low < 0) & (high > 0)
-        rows = np.flatnonzero(crossing)
-        if rows.size:
-            slope = high[rows] / (high[rows] - low[rows])
-            line = between.take(rows).times(slope).plus(second.take(rows))
-            lift = -slope * low[rows] * natural
-            moved = Form(line.matrix, line.constant + lift, line.error)
-            room = SAFE * (np.abs(lift) + np.abs(line.constant) + slope * (high - low)[rows])
-            yield Pieces(side, rows, _moved(moved, side, room))
-        for form, keep in ((first, low >= 0), (second, high <= 0)):
-            rows = np.flatnonzero(keep)
-            if rows.size:
-                yield Pieces(side, rows, _moved(form.take(rows), side, np.zeros(rows.size)))
-
-
-def _gap(block: Block) -> tuple[Floats, Floats]:
-    """Return the interval of the difference of two arguments."""
-    (low, high), (other_low, other_high) = block.ends[:2]
-    if len(block.ends) > 2:
-        return block.ends[2]
-    with np.errstate(invalid="ignore"):
-        return low - other_high, high - other_low
-
-
-def _table(block: Block, side: int) -> Iterator[Pieces]:
-    """Yield the lines of the convex hull of the points, from below or above."""
-    xs, ys = block.numbers
-    form = block.forms[0]
-    if xs.shape[0] == 1 and ys.shape[0] == 1:
-        groups = [(np.arange(block.size), xs[0], ys[0])]
-    else:
-        wide_x, wide_y = (np.broadcast_to(v, (block.size, v.shape[1])) for v in (xs, ys))
-        groups = [(np.array([row]), wide_x[row], wide_y[row]) for row in range(block.size)]
-    for rows, x, y in groups:
-        corners = _hull(x, side * y)
-        for first, second in pairwise(corners):
-            slope = (y[second] - y[first]) / (x[second] - x[first])
-            line = form.take(rows).times(np.full(rows.size, slope))
-            lift = y[first] - slope * x[first]
-            moved = Form(line.matrix, line.constant + lift, line.error)
-            scale = np.abs(y).max() + abs(slope) * np.abs(x).max()
-            yield Pieces(side, rows, _moved(moved, side, np.full(rows.size, SAFE * scale)))
-
-
-def _hull(x: Floats, y: Floats) -> list[int]:
-    """Return the corners of the lower convex hull of points in the order of x."""
-    corners: list[int] = []
-    for place in range(x.size):
-        while len(corners) > 1:
-            a, b = corners[-2:]
-            if (y[b] - y[a]) * (x[place] - x[a]) < (y[place] - y[a]) * (x[b] - x[a]):
-                break
-            corners.pop()
-        corners.append(place)
-    return corners
+    """Yield the arguments, above each of which a maximum lies; none on the other side."""
+    if side != (1 if block.kind == "max" else -1):
+        return
+    for form in block.forms:
+        rows = np.arange(block.size) if block.rows is None else block.rows
+        yield Pieces(side, rows, _moved(form, side, np.zeros(form.size)))
 
 
 def _product(block: Block, side: int) -> Iterator[Pieces]:
@@ -174,23 +102,6 @@ def _product(block: Block, side: int) -> Iterator[Pieces]:
             moved = Form(plane.matrix, plane.constant - p * q, plane.error)
             scale = np.abs(p * q) + np.abs(plane.constant)
             yield Pieces(side, rows, _moved(moved, side, SAFE * scale))
-
-
-def _tail(block: Block, side: int, point: Floats) -> Iterator[Pieces]:
-    """Yield the mean by the weights that are the worst at a point."""
-    import scipy.sparse as sp
-
-    weights, (share, natural) = block.numbers
-    if side != int(natural):
-        return
-    form = block.forms[0]
-    taken = tail_weights(form.at(point), weights, float(share), natural > 0)
-    total = form.times(taken)
-    summed = sp.csr_matrix(np.ones((1, form.size))) @ total.matrix
-    sizes = np.maximum(np.abs(block.ends[0][0]), np.abs(block.ends[0][1]))
-    room = SAFE * form.size * float(taken @ np.where(np.isfinite(sizes), sizes, 0.0))
-    one = Form(summed.tocsr(), np.array([total.constant.sum()]), np.array([total.error.sum()]))
-    yield Pieces(side, np.zeros(1, dtype=np.int64), _moved(one, side, np.array([room])))
 
 
 def _norm(block: Block, side: int, point: Floats) -> Iterator[Pieces]:
@@ -265,23 +176,6 @@ def _range_of(block: Block, curve: Function) -> tuple[Floats, Floats]:
     return np.where(across, 0.0, ends[0]) if exponent % 2 == 0 else ends[0], ends[1]
 
 
-def _clear_of_the_bend(block: Block, side: int, at: Floats) -> Bools:
-    """Return where the tangent of an odd power holds over an interval on both sides of zero.
-
-    Below a cube lies its tangent at t > 0 from -2 t on. On the far side of zero the curve bends
-    away, so that whether it holds at the far end of the interval says whether it holds throughout.
-    """
-    low, high = block.ends[0]
-    exponent = float(block.numbers[0][0]) if block.kind == "power" else 0.0
-    if exponent < 3 or exponent % 2 != 1:
-        return np.zeros(at.shape, dtype=bool)
-    far = low if side == 1 else high
-    line = at**exponent + exponent * at ** (exponent - 1) * (far - at)
-    room = SAFE * (np.abs(line) + np.abs(far) ** exponent)
-    holds = side * (far**exponent - line) > room
-    return np.asarray((low < 0) & (high > 0) & (side * at > 0) & holds & np.isfinite(far))
-
-
 def _curved(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]:
     """Yield the tangents at a point, else the secants over the interval."""
     curve = _function_of(block)
@@ -293,7 +187,7 @@ def _curved(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]:
         if point is not None:
             at = np.clip(form.at(point), low, high)
             height, rise = curve.value(at), curve.slope(at)
-            usable = (shape == side) | _clear_of_the_bend(block, side, at)
+            usable = shape == side
         else:
             at, height = low, curve.value(low)
             rise = np.where(high > low, (curve.value(high) - height) / (high - low), 0.0)
@@ -365,8 +259,6 @@ def _block(columns: Columns, value: Value, limits: Floats, known: dict[int, Bloc
         everywhere = np.zeros(size, dtype=np.int64)
         forms = [form if form.size == size else form.take(everywhere) for form in forms]
     ends = [form.interval(*limits) for form in forms]
-    if kind in ("max", "min") and len(forms) == 2:
-        ends.append(forms[0].plus(forms[1], -1.0).interval(*limits))
     return Block(kind, start, size, tuple(forms), tuple(ends), atom.rows, numbers)
 
 
@@ -418,11 +310,8 @@ def _ends(block: Block) -> tuple[Floats, Floats]:
     if block.kind in ("max", "min"):
         join = np.maximum if block.kind == "max" else np.minimum
         if block.rows is None:
-            pairs = block.ends[: len(block.forms)]
-            return (
-                np.asarray(join.reduce([p[0] for p in pairs])),
-                np.asarray(join.reduce([p[1] for p in pairs])),
-            )
+            lows, highs = zip(*block.ends, strict=True)
+            return np.asarray(join.reduce(lows)), np.asarray(join.reduce(highs))
         start = -np.inf if block.kind == "max" else np.inf
         found = np.full((2, block.size), start)
         join.at(found[0], block.rows, low)

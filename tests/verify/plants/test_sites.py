@@ -95,6 +95,17 @@ def site(need: str = "20") -> str:
     return BATTERY.replace("NEED", need)
 
 
+@pytest.mark.parametrize("left_out", [(), ("net.export",), ("net.import", "net.export")])
+def test_what_a_grid_exchanges_follows_from_its_bus(
+    tmp_path: Path, left_out: tuple[str, ...]
+) -> None:
+    plan = {name: data for name, data in PLAN.items() if name not in left_out}
+    certificate = executed(tmp_path, site(), plan)
+    assert passes(certificate)
+    said = "\n".join(certificate.notes)
+    assert all(f"{name} is not in the schedule: recomputed" in said for name in left_out)
+
+
 def noisy(folder: Path, spec: str, dynamics: str = "") -> tuple[Certificate, dict[str, Any]]:
     """Return a certificate with disturbances, and their section."""
     (folder / "problem.md").write_text("# A plan\n")
