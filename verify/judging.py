@@ -6,7 +6,6 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint.document import Core
-from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench
@@ -94,27 +93,15 @@ def _of_the_text(
     unit = parse_unit(objective.unit)
     findings: list[str] = []
     options: list[tuple[float, str]] = []
-    if bench is not None and case.blueprint is not None and case.schedule.duals:
-        try:
-            found = stated.handed_over(
-                asked, objective, bench, case.blueprint.core, case.schedule.duals
-            )
-            options += _recomputed(found, stated.METHOD, unit, findings)
-        except EngiagentError as error:
-            findings.append(f"no dual bound: {error}")
     try:
-        if not _closes(options, objective):
-            built = relaxation.programme_of(by_text, asked.core, objective, asked.boxes, asked.rows)
-            found = relaxation.relaxed_bound(built)
-            method = f"{relaxation.METHOD}; of the requirements"
-            options += _recomputed(found, method, unit, findings)
-            if not _closes(options, objective) and options:
-                if broken:
-                    text = "the schedule breaks something: no cases were searched for its bound"
-                    findings.append(text)
-                else:
-                    found = tree.bound_by_cases(built)
-                    options += _recomputed(found, tree.METHOD, unit, findings)
+        built = relaxation.programme_of(by_text, asked.core, objective, asked.boxes, asked.rows)
+        method = f"{relaxation.METHOD}; of the requirements"
+        options += _recomputed(relaxation.relaxed_bound(built), method, unit, findings)
+        if options and broken and not _closes(options, objective):
+            findings.append("the schedule breaks something: no cases were searched for its bound")
+        elif options and not _closes(options, objective):
+            found = tree.bound_by_cases(built)
+            options += _recomputed(found, tree.METHOD, unit, findings)
     except relaxation.NoProgrammeError as error:
         findings.append(f"no dual bound: {error}")
     return _judge_gap(

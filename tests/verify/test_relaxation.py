@@ -14,7 +14,6 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.goals import evaluate_declared
-from engiagent.verify.levels.minorants import Block, _clear_of_the_bend
 from engiagent.verify.levels.optimality import DualBound
 from engiagent.verify.levels.proposing import row_balanced
 from engiagent.verify.levels.relaxation import programme_of, relaxed_bound
@@ -30,7 +29,6 @@ PLAIN = listing("""
 X = [{"name": "x", "index": ["k in K"], "lower": -4, "upper": 4}]
 TABLE = [
     {"name": "xs", "index": ["P"], "value": [-4, -1, 1, 4]},
-    {"name": "convex", "index": ["P"], "value": [9, 1, 0, 8]},
     {"name": "wavy", "index": ["P"], "value": [0, 5, 1, 6]},
     {"name": "need", "index": ["S"], "value": {"a": -1, "b": 0.5, "c": 2}},
 ]
@@ -101,7 +99,6 @@ CONVEX = [
     ("log(x[1] + 5) + sqrt(x[2] + 4) - x[1]/4", "maximize"),
     ("max(x[1], -x[1], x[2] - 1, 1 - 3*x[2])", "minimize"),
     ("max(x[k] for k in K) - min(x[k] for k in K) + (x[1] - 2)**2", "minimize"),
-    ("piecewise(x[1], xs, convex) + abs(x[1] - x[2]) + 0.1*x[2]", "minimize"),
     ("sqrt((x[1] - 1)**2 + (x[2] - 2)**2 + 1) + 0.3*x[1]", "minimize"),
     ("1/(x[1] + 5) + (x[1] + 5)**1.5/9 + tanh(x[2] - 5)", "minimize"),
     ("(x[1] + 2*x[2])**4 + x[2]**2 - x[2]", "minimize"),
@@ -268,13 +265,6 @@ def test_rows_of_subnormal_numbers_are_not_scaled_to_infinity() -> None:
     matrix, factors = row_balanced(sp.csr_matrix([[5e-324, 0.0], [0.0, 0.0], [3.0, -6.0]]))
     assert np.isfinite(matrix.toarray()).all()
     np.testing.assert_allclose(factors, [1.0, 1.0, 1 / 6])
-
-
-def test_a_cube_that_starts_a_rounding_below_zero_is_as_good_as_convex() -> None:
-    ends = (np.array([-1e-15]), np.array([3.0]))
-    block = Block("power", 0, 1, (), (ends,), numbers=(np.array([3.0]),))
-    assert _clear_of_the_bend(block, 1, np.array([0.7]))[0]
-    assert not _clear_of_the_bend(block, -1, np.array([0.7]))[0]
 
 
 @pytest.mark.parametrize("measure", ["cvar", "worst", "expected"])

@@ -2,8 +2,8 @@
 
 A convex function lies above its tangents, a concave one above its secant, a product above its
 McCormick planes, a maximum above each of its arguments. Every such piece holds wherever the
-variables are within their bounds; which of them are sharp is another question. Of a table, a tail
-of scenarios and the far side of a maximum only the interval is known.
+variables are within their bounds; which of them are sharp is another question. Of a table and
+the far side of a maximum only the interval is known.
 A quadratic objective is written as a sum of squares, a root of squares as a norm.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from engiagent.verify.frames import Bools
 from engiagent.verify.functions import ELEMENTARY, Function
+from engiagent.verify.kinks import tail_weights
 from engiagent.verify.levels.forms import Columns, Form, Matrix, stacked, widened
 from engiagent.verify.values import EPSILON, Floats, Ints, Value
 
@@ -64,6 +65,8 @@ def pieces_of(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]
         yield from _extreme(block, side) if point is None else ()
     elif block.kind == "product":
         yield from _product(block, side) if point is None else ()
+    elif block.kind == "tail":
+        yield from _tail(block, side, point) if point is not None else ()
     elif block.kind == "norm":
         yield from _norm(block, side, point) if point is not None else ()
     else:
@@ -102,6 +105,23 @@ def _product(block: Block, side: int) -> Iterator[Pieces]:
             moved = Form(plane.matrix, plane.constant - p * q, plane.error)
             scale = np.abs(p * q) + np.abs(plane.constant)
             yield Pieces(side, rows, _moved(moved, side, SAFE * scale))
+
+
+def _tail(block: Block, side: int, point: Floats) -> Iterator[Pieces]:
+    """Yield the mean by the weights that are the worst at a point."""
+    import scipy.sparse as sp
+
+    weights, (share, natural) = block.numbers
+    if side != int(natural):
+        return
+    form = block.forms[0]
+    taken = tail_weights(form.at(point), weights, float(share), natural > 0)
+    total = form.times(taken)
+    summed = sp.csr_matrix(np.ones((1, form.size))) @ total.matrix
+    sizes = np.maximum(np.abs(block.ends[0][0]), np.abs(block.ends[0][1]))
+    room = SAFE * form.size * float(taken @ np.where(np.isfinite(sizes), sizes, 0.0))
+    one = Form(summed.tocsr(), np.array([total.constant.sum()]), np.array([total.error.sum()]))
+    yield Pieces(side, np.zeros(1, dtype=np.int64), _moved(one, side, np.array([room])))
 
 
 def _norm(block: Block, side: int, point: Floats) -> Iterator[Pieces]:
@@ -176,6 +196,23 @@ def _range_of(block: Block, curve: Function) -> tuple[Floats, Floats]:
     return np.where(across, 0.0, ends[0]) if exponent % 2 == 0 else ends[0], ends[1]
 
 
+def _clear_of_the_bend(block: Block, side: int, at: Floats) -> Bools:
+    """Return where the tangent of an odd power holds over an interval on both sides of zero.
+
+    Below a cube lies its tangent at t > 0 from -2 t on. On the far side of zero the curve bends
+    away, so that whether it holds at the far end of the interval says whether it holds throughout.
+    """
+    low, high = block.ends[0]
+    exponent = float(block.numbers[0][0]) if block.kind == "power" else 0.0
+    if exponent < 3 or exponent % 2 != 1:
+        return np.zeros(at.shape, dtype=bool)
+    far = low if side == 1 else high
+    line = at**exponent + exponent * at ** (exponent - 1) * (far - at)
+    room = SAFE * (np.abs(line) + np.abs(far) ** exponent)
+    holds = side * (far**exponent - line) > room
+    return np.asarray((low < 0) & (high > 0) & (side * at > 0) & holds & np.isfinite(far))
+
+
 def _curved(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]:
     """Yield the tangents at a point, else the secants over the interval."""
     curve = _function_of(block)
@@ -187,7 +224,7 @@ def _curved(block: Block, side: int, point: Floats | None) -> Iterator[Pieces]:
         if point is not None:
             at = np.clip(form.at(point), low, high)
             height, rise = curve.value(at), curve.slope(at)
-            usable = shape == side
+            usable = (shape == side) | _clear_of_the_bend(block, side, at)
         else:
             at, height = low, curve.value(low)
             rise = np.where(high > low, (curve.value(high) - height) / (high - low), 0.0)

@@ -305,6 +305,8 @@ def needs_of(relaxation: Relaxation) -> Bools:
                         _mark(needs, part.form, side)
             if not wanted.any():
                 continue
+            if block.kind == "tail":  # whichever scenarios are the worst
+                _mark(needs, block.forms[0], side)
             even = block.kind == "power" and not block.numbers[0][0] % 2
             for form in block.forms if even or block.kind == "norm" else ():
                 _mark(needs, form, 1)  # slopes of both signs

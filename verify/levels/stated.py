@@ -1,18 +1,12 @@
-r"""The programme that the text states, and bounds of it.
+"""The programme that the text states.
 
 A blueprint may ask for more than its text: a limit too tight, an equation for an inequality. Its
 own bound then says nothing about the problem. Where somebody annotated the requirements, the
 bound is therefore taken of these: of every plan that keeps them, whatever the blueprint adds.
-
-Any multipliers give a valid bound. Those of the schedule belong to the blueprint's rows; a row that
-says the same as a requirement, up to a factor, hands its multiplier over. Where that does not close
-the gap, a linear solver proposes others (:mod:`engiagent.verify.levels.relaxation`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Final
 
 import numpy as np
 
@@ -23,22 +17,13 @@ from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.buses import physical_rows
 from engiagent.verify.levels.execution import Plant
-from engiagent.verify.levels.forms import Columns, Form
-from engiagent.verify.levels.goals import Objective
-from engiagent.verify.levels.optimality import DualBound, Row, rows_of
-from engiagent.verify.levels.relaxation import Programme, programme_of
-from engiagent.verify.levels.relaxed import weights_of
+from engiagent.verify.levels.optimality import Row, rows_of
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.requirements import Requirements
-from engiagent.verify.schedule import Multipliers
 from engiagent.verify.series import Series
 from engiagent.verify.sweeps import triplets
 from engiagent.verify.values import EPSILON, Floats, Ints, Value
 from engiagent.verify.vocabulary import declared_unit, is_state
-
-METHOD: Final = "dual bound of the stated requirements, recomputed from duals"
-ALIKE: Final = 1e-9
-"""How near to one another two rows say the same; a mistake here weakens the bound, no more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,85 +183,3 @@ def _noughts(ref: Ref, over: Mapping[str, str], declarations: Declarations) -> S
         return None
     shape = tuple(dim.size for dim in dims)
     return Series(ref.name, np.zeros(shape), unit, tuple(dim.name for dim in dims))
-
-
-def handed_over(
-    stated: Stated, objective: Objective, bench: Bench, core: Core, duals: Mapping[str, Multipliers]
-) -> DualBound:
-    """Return the bound from multipliers of blueprint rows that say what requirements say, in SI.
-
-    ``objective``: the text's objective. ``bench``, ``core``, ``duals``: the blueprint and the
-    multipliers of its rows.
-    """
-    if objective.node.degree > 1:
-        return DualBound(None, reason="the objective is not affine in the quantities")
-    affine = [row for row in stated.rows if row.excess.degree < 2]
-    built = programme_of(stated.bench, stated.core, objective, stated.boxes, affine)
-    rows = list(rows_of(bench, core))
-    given = weights_of(rows, duals, objective.node.unit, built.sign)
-    columns = _shared_columns(stated, built, bench, core)
-    ours = list(zip(affine, _spans(affine), strict=True))
-    y = np.zeros(built.relaxation.rows.size)
-    for row, own in zip(rows, _spans(rows), strict=True):
-        if row.excess.degree != 1 or not given[own].any():
-            continue
-        form = columns.form(row.excess)
-        for other, span in ours if form.size else ():
-            factor = _factor(form, built.relaxation.rows, span)
-            if factor is not None and (other.equal or (factor > 0).all()):
-                y[span] += given[own] / factor
-                break
-    found = built.given_bound(y)
-    return DualBound(None if found is None else built.sign * found)
-
-
-def _spans(rows: Sequence[Row]) -> list[slice]:
-    """Return where each of some rows stands when they are stacked."""
-    stops = np.cumsum([row.excess.data.size for row in rows]).tolist()
-    return [slice(start, stop) for start, stop in pairwise([0, *stops])]
-
-
-def _shared_columns(stated: Stated, built: Programme, bench: Bench, core: Core) -> Columns:
-    """Return where the elements of a blueprint's variables are, those of quantities with these."""
-    starts: dict[int, int] = {}
-    point = list(built.columns.pieces)
-    total = sum(part.size for part in point)
-    for variable in core.decision_variables:
-        own = bench.variables.get(variable.name)
-        quantity = stated.bench.variables.get(variable.quantity or "")
-        if own is None:
-            continue
-        here = None if quantity is None else built.columns.starts.get(quantity.order)
-        if quantity is not None and here is not None and quantity.data.size == own.data.size:
-            starts[own.order] = here
-            continue
-        starts[own.order] = total
-        point.append(own.data)
-        total += own.data.size
-    return Columns(starts, point)
-
-
-def _factor(one: Form, stacked: Form, span: slice) -> Floats | None:
-    """Return by what each row of one form has to be multiplied to be that of a part of another."""
-    starts = stacked.matrix.indptr[span.start : span.stop + 1]
-    if one.size != span.stop - span.start or one.matrix.nnz != starts[-1] - starts[0]:
-        return None
-    two = stacked.take(span)
-    a, b = one.matrix, two.matrix
-    counts = np.diff(a.indptr)
-    if not np.array_equal(a.indptr, b.indptr) or not counts.all():
-        return None
-    a.sort_indices()
-    b.sort_indices()
-    if not np.array_equal(a.indices, b.indices) or not a.data.all():
-        return None
-    first = a.indptr[:-1]
-    factor = np.asarray(b.data[first] / a.data[first])
-    scaled = np.repeat(factor, counts) * a.data
-    if (np.abs(scaled - b.data) > ALIKE * np.abs(b.data)).any():
-        return None
-    # The errors of the constants tell how large the terms are that make them.
-    room = ALIKE / EPSILON * (two.error + np.abs(factor) * one.error)
-    if (np.abs(factor * one.constant - two.constant) > room).any():
-        return None
-    return factor if factor.all() and np.isfinite(factor).all() else None
