@@ -17,8 +17,7 @@ from engiagent.verify.claims import AUTHOR_ONLY
 from engiagent.verify.claims import Reading as TextReading
 from engiagent.verify.documents import Bench
 from engiagent.verify.foreign import Reading
-from engiagent.verify.levels.buses import grid_series
-from engiagent.verify.levels.execution import Plant, recomputed_series
+from engiagent.verify.levels.execution import Plant, grid_series, recomputed_series
 from engiagent.verify.levels.repeated import dynamics_of, joined
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.naming import Known, known_of

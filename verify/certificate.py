@@ -66,7 +66,7 @@ class Certificate(Shows):
     @property
     def line(self) -> str:
         """The verdict with the values that the user changed or gave."""
-        from engiagent.verify.wording import verdict_line
+        from engiagent.verify.claims import verdict_line
 
         return verdict_line({"verdict": self.verdict, "overrides": self.overrides})
 

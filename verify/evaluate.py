@@ -31,7 +31,7 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.sets import is_timed
 from engiagent.units.unit import Unit, UnitError, parse_unit
-from engiagent.verify import arithmetic, functions, kinks, values
+from engiagent.verify import arithmetic, functions, values
 from engiagent.verify.clocks import within
 from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame, expand
 from engiagent.verify.places import Places, located
@@ -210,7 +210,7 @@ class Evaluator:
             body = arithmetic.power(body, 2.0)
         if node.function in ("sum", "expect", "sumsq"):
             return arithmetic.segment_sum(body, rows, frame.size)
-        return kinks.segment_extreme(body, rows, frame.size, node.function == "min")
+        return arithmetic.segment_extreme(body, rows, frame.size, node.function == "min")
 
     def inner(self, node: Reduce, frame: Frame) -> tuple[Frame, Ints]:
         """Return the rows that a reduction runs over, and the row that each belongs to."""
@@ -264,9 +264,9 @@ class Evaluator:
             return functions.piecewise(self, node, frame)
         arguments = [self.number(part, frame) for part in node.args]
         if node.function == "abs":
-            return kinks.extreme("max", [arguments[0], arithmetic.negate(arguments[0])])
+            return arithmetic.extreme("max", [arguments[0], arithmetic.negate(arguments[0])])
         if node.function in ("min", "max"):
-            return kinks.extreme(node.function, arguments)
+            return arithmetic.extreme(node.function, arguments)
         if node.function not in functions.ELEMENTARY:
             raise EvaluationError(f"{node.function} gives no number")
         return functions.elementary(self, node, arguments[0], frame)

@@ -56,13 +56,6 @@ for _names in (
     "due tre quattro cinque sei sette otto nove dieci undici dodici",
 ):
     _WORDS |= {_name: 2.0 + _k for _k, _name in enumerate(_names.split())}
-_ORDINALS = (
-    *("second", "third", "fourth", "fifth", "sixth", "seventh"),
-    *("eighth", "ninth", "tenth", "eleventh", "twelfth"),
-)
-_ORDINAL = re.compile(rf"\b(?:the|every|each|and)\s+({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
-_STATES = {"yes": 1.0, "on": 1.0, "running": 1.0, "true": 1.0, "no": 0.0, "off": 0.0, "false": 0.0}
-"""What a cell says of something that is on or off, where it is all that stands there."""
 _WORD = re.compile(r"\b(" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
 _NOTHING = re.compile(
     r"\b(?:none|nil|empty|zero|at rest|at a standstill|shut down|stopped|"
@@ -82,13 +75,11 @@ _DEGREE = re.compile(r"\b(per|each|every)\s+degree\b(?!s?\s+(?:C|F|of\s+(?:tilt|
 _FLOW = re.compile(r"\s+per\s+(m³|m3|kg|[lL]|t)/(s|h|min)(?![A-Za-z])")
 """Per a flow: MW per m³/s are MW*s/m³."""
 _AND_TIME = re.compile(rf"(/[A-Za-z²³0-9^]+)\s+and\s+(?:per\s+)?{_TIMES}\b")
-_RATE = re.compile(rf"\b(?:every|each|per)\s+{_TIMES}\b|/{_TIMES}\b", re.IGNORECASE)
 _UNIT_RUN = re.compile(r"[A-Za-z%€$£¥°℃℉²³0-9/*·⋅^().\-_]+")
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 
 # TeX as it stands in texts: spaces and commas between digits, names in upright letters, indices.
 _TEX = (
-    (re.compile(r"\\\\"), "\v"),
     (re.compile(r",?\s*\\[lc]?dots\s*,?"), " … "),
     (re.compile(r"_\{[^{}]*\}"), ""),
     (re.compile(r"(?<=\d)\\[,;: ](?=\d{3})"), ","),
@@ -103,7 +94,6 @@ _TEX = (
     (re.compile(r"\\(?:[,;:! ]|hline|q?quad|left|right|cdot)"), " "),
     (re.compile(r"(?<=\d)\s*~\s*"), " "),
 )
-_ROW_END = "\v"
 _KEY_BEFORE = re.compile(
     r"(?:\b(?:hours?|periods?|steps?|slots?|intervals?|days?|weeks?|months?)\s*=?|\b[tkhijn]\s*=|#|\()\s*$",
     re.I,
@@ -122,9 +112,8 @@ class Figure:
 def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
     """Yield every number in a piece of text, in the order of writing.
 
-    What a bare sign of a currency means there is said by the ``whole`` text. A share of a stock
-    beside which a time stands is also yielded as a rate: 0.4 % of its content per hour is 0.4 %/h;
-    and what one of a unit is worth in another as their ratio: 1 hp as 0.7457 kW is 0.7457 kW/hp.
+    What a bare sign of a currency means there is said by the ``whole`` text. What one of a unit is
+    worth in another is also yielded as their ratio: 1 hp as 0.7457 kW is 0.7457 kW/hp.
 
     Examples
     --------
@@ -132,9 +121,6 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
     [(1200.0, 'kWh'), (96.0, '%'), (5.0, 'EUR/MWh')]
     """
     plain = _plain(text, whole)
-    state = _STATES.get(plain.strip().lower())
-    if state is not None:
-        yield Figure(state, None)
     clocks = []
     for match in _HALF_DAY.finditer(plain):
         clocks.append(match.span())
@@ -158,13 +144,8 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
         if one is not None and amount is not None:
             yield Figure(figure.value, amount / one)
         one = amount if figure.value == 1.0 else None
-        rate = _RATE.search(plain) if figure.unit is not None and str(figure.unit) == "%" else None
-        if rate is not None:
-            yield Figure(figure.value, parse_unit(f"%/{(rate[1] or rate[2]).lower()}"))
     for match in _WORD.finditer(plain):
         yield Figure(_WORDS[match[1].lower()], unit_after(plain[match.end() :]))
-    for match in _ORDINAL.finditer(plain):
-        yield Figure(2.0 + _ORDINALS.index(match[1].lower()), None)
 
 
 def _plain(text: str, whole: str | None = None) -> str:
@@ -217,26 +198,6 @@ def in_points(text: str, whole: str) -> str:
     return _PARTED.sub(r"\1.\2", text)
 
 
-_OTHERWISE_NOTHING = re.compile(
-    r"\b(?:otherwise|else|elsewhere|outside|at (?:all )?other (?:times|hours)|the rest)\b"
-    r"[^.;\d]{0,30}\b(?:none|nil|zero|nothing|no|0)\b"
-    r"|\b(?:none|nil|zero|nothing|0)\b[^.;\d]{0,12}\b(?:otherwise|else|elsewhere|outside|"
-    r"at (?:all )?other (?:times|hours))\b",
-    re.IGNORECASE,
-)
-
-
-def says_otherwise_nothing(text: str) -> bool:
-    """Whether a piece of text gives zero beside amounts that hold at other times.
-
-    Examples
-    --------
-    >>> says_otherwise_nothing("9 kW from 08:00 to 10:00, otherwise none")
-    True
-    """
-    return _OTHERWISE_NOTHING.search(text) is not None
-
-
 def says_nothing(text: str) -> bool:
     """Whether a piece of text gives zero in words, in whatever unit: "none", "no load".
 
@@ -278,22 +239,17 @@ def sequences(text: str, whole: str | None = None) -> Iterator[tuple[Figure, ...
     """Yield the series of numbers that a piece of text may give, each in the order of writing.
 
     All its numbers but times of day; the same without the keys of a list, as the 1 and 2 of
-    "hour 1: 20, hour 2: 30"; the rows and columns of an array but those that only count. A unit
-    that stands beside some of the numbers, as behind the last one, is that of all.
+    "hour 1: 20, hour 2: 30".
 
     Examples
     --------
     >>> [[f.value for f in s] for s in sequences("1: 20, 2: 30.5 and 3: 41 kW")]
     [[1.0, 20.0, 2.0, 30.5, 3.0, 41.0], [20.0, 30.5, 41.0]]
     """
-    plain = with_codes(without_tex(in_points(text, whole or text)), whole or text)
     numbers = list(_numbers(_plain(text, whole)))
     every = tuple(figure for figure, _ in numbers)
     unkeyed = tuple(figure for figure, is_key in numbers if not is_key)
-    found = [every] if every == unkeyed else [every, unkeyed]
-    found += [line for line in _lines(plain) if not _counts_up(line)]
-    for figures_ in dict.fromkeys(found):
-        yield _sharing(figures_)
+    yield from dict.fromkeys((every, unkeyed))
 
 
 def _numbers(text: str) -> Iterator[tuple[Figure, bool]]:
@@ -305,37 +261,6 @@ def _numbers(text: str) -> Iterator[tuple[Figure, bool]]:
         named = _KEY_BEFORE.search(text[: match.start()])
         is_key = match[2].isdigit() and (named or _KEY_AFTER.match(text, match.end()))
         yield _figure(text, match), bool(is_key)
-
-
-def _lines(text: str) -> Iterator[tuple[Figure, ...]]:
-    """Yield the rows and the columns of an array in TeX or with strokes between its cells."""
-    rows = [re.split(r"[&|]", row) for row in text.split(_ROW_END)]
-    if len(rows) == 1 and len(rows[0]) == 1:
-        return
-    cells = [[[f for f, _ in _numbers(" ".join(cell.split()))] for cell in row] for row in rows]
-    width = max(len(row) for row in cells)
-    columns = [[row[k] for row in cells if k < len(row)] for k in range(width)]
-    for line in (*cells, *columns):
-        single = tuple(cell[0] for cell in line if len(cell) == 1)
-        if single:
-            yield single
-
-
-def _counts_up(line: tuple[Figure, ...]) -> bool:
-    """Whether numbers only number what stands beside them: 0, 1, 2, … or 1, 2, 3, …."""
-    values = [figure.value for figure in line if figure.unit is None]
-    return len(values) == len(line) > 1 and values in (
-        [float(k) for k in range(len(line))],
-        [float(k) for k in range(1, len(line) + 1)],
-    )
-
-
-def _sharing(line: tuple[Figure, ...]) -> tuple[Figure, ...]:
-    units = {figure.unit for figure in line if figure.unit is not None}
-    if len(units) != 1:
-        return line
-    unit = units.pop()
-    return tuple(Figure(figure.value, unit) for figure in line)
 
 
 def unit_after(rest: str) -> Unit | None:
@@ -406,7 +331,6 @@ _EACH_SQUARE = re.compile(
     r"\b(?:each|every|per)\s+(?:square(?:\s+of\s+(?:an?|one))?\s+([a-z]+)|([a-z]+)\s+squared)\b",
     re.IGNORECASE,
 )
-_IN_UNIT = re.compile(r"\b(?:in|units? (?:is|are))\s+|[(\[]")
 
 
 def units_of_each(text: str) -> Iterator[Unit]:
@@ -424,17 +348,6 @@ def units_of_each(text: str) -> Iterator[Unit]:
         if unit is not None:
             yield unit**2
     yield from _units_behind(_EACH_UNIT, text)
-
-
-def units_said_of_all(text: str, whole: str | None = None) -> Iterator[Unit]:
-    """Yield the units that follow ``in`` or a bracket, and so belong to numbers elsewhere.
-
-    Examples
-    --------
-    >>> [str(unit) for unit in units_said_of_all("Powers are in kW; unit A has 5 MW.")]
-    ['kW']
-    """
-    return _units_behind(_IN_UNIT, re.sub(r"\s+per\s+", "/", _plain(text, whole)))
 
 
 def _units_behind(words: re.Pattern[str], text: str) -> Iterator[Unit]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from engiagent.blueprint.grammar import Call, Members, Node, Ref
 from engiagent.units.unit import Unit, UnitError
-from engiagent.verify import arithmetic, clocks, kinks, values
+from engiagent.verify import arithmetic, clocks, values
 from engiagent.verify.frames import Elements, EvaluationError, Frame
 from engiagent.verify.tolerances import row_tolerance
 from engiagent.verify.values import ONE, Floats, Link, NotExactError, Value
@@ -171,7 +171,7 @@ def piecewise(evaluator: "Evaluator", node: Call, frame: Frame) -> Value:
         tolerance = np.broadcast_to(row_tolerance(at, limits, None), excess.shape)
         if not (excess <= tolerance).all():
             _note(evaluator, "outside the table", excess, tolerance, at.unit, frame)
-    return kinks.table(at, xs, ys, result)
+    return arithmetic.table(at, xs, ys, result)
 
 
 def _points(

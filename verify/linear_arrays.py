@@ -13,8 +13,8 @@ from engiagent.verify.exact.addition import plain_objective
 from engiagent.verify.frames import Bools
 from engiagent.verify.levels.goals import evaluate_objective
 from engiagent.verify.levels.optimality import rows_of
-from engiagent.verify.levels.proposing import row_balanced, scaled
 from engiagent.verify.levels.relaxation import Programme, programme_of
+from engiagent.verify.levels.relaxed import row_balanced, scaled
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.levels.stated import stated_programme, without_repeats, zeros
 from engiagent.verify.requirements import Goal, Requirements

@@ -26,8 +26,8 @@ from engiagent.agents.protocol import (
 )
 from engiagent.agents.questions import SCHEMAS, ask
 from engiagent.agents.second import wanted
+from engiagent.verify.claims import not_established
 from engiagent.verify.verdicts import PROVEN
-from engiagent.verify.wording import not_established
 
 Coordination = Literal["full", "fixed"]
 DecidedBy = Literal[

@@ -64,12 +64,12 @@ from engiagent.text import Problem, find_problems
 from engiagent.verify.case import annotated_otherwise
 from engiagent.verify.certificate import Certificate, read_certificate
 from engiagent.verify.claims import Reading as TextReading
+from engiagent.verify.claims import verdict_line
 from engiagent.verify.disturbances import Disturbances, disturbances_of
 from engiagent.verify.foreign import Reading, load_mapping
 from engiagent.verify.opinions import Opinion
 from engiagent.verify.requirements import Requirements, load_requirements
 from engiagent.verify.verdicts import USABLE
-from engiagent.verify.wording import verdict_line
 
 
 @dataclass(frozen=True, kw_only=True)

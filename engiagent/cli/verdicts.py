@@ -11,8 +11,8 @@ from engiagent.run.folder import StageEvent
 from engiagent.run.proofs import proof_lines
 from engiagent.run.stages import progress_text
 from engiagent.solvers.result import Progress
+from engiagent.verify.claims import plan_line, reading_line, verdict_line
 from engiagent.verify.verdicts import VERDICTS
-from engiagent.verify.wording import plan_line, reading_line, verdict_line
 
 if TYPE_CHECKING:
     from engiagent.cli.checking import CheckResult

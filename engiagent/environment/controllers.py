@@ -18,7 +18,7 @@ from engiagent.errors import InputError
 from engiagent.models.systems.signals import two_point
 from engiagent.plant.rules import Control, zone_limits
 from engiagent.plant.source import nearest
-from engiagent.verify.levels.buses import buses_of, sides_of
+from engiagent.verify.levels.execution import buses_of, sides_of
 from engiagent.verify.plants.unit import Unit
 
 T = TypeVar("T")

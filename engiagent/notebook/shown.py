@@ -24,7 +24,7 @@ from engiagent.report.studied import study_charts
 from engiagent.study.outcome import Study
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
-from engiagent.verify.wording import overrides_line, plan_line, reading_line
+from engiagent.verify.claims import overrides_line, plan_line, reading_line
 
 _TONES: Final = {"complete": "good", "contradictory": "bad", "missing": "bad"}
 _MARKS: Final = {"good": "✔", "bad": "✘", "open": "?"}

@@ -22,8 +22,7 @@ from engiagent.models.systems.signals import two_point
 from engiagent.plant.statement import BASELINE, UNDER_RULE
 from engiagent.run.limits import find_demands
 from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.levels.buses import buses_of, flow_of, sides_of
-from engiagent.verify.levels.execution import Plant
+from engiagent.verify.levels.execution import Plant, buses_of, flow_of, sides_of
 from engiagent.verify.levels.repeated import dynamics_of
 from engiagent.verify.plants.buildings import zone_network
 from engiagent.verify.plants.machines import heat_pump

@@ -15,7 +15,7 @@ from engiagent.report.keyfigures import key_facts, of_horizons
 from engiagent.report.schedule import build_schedule
 from engiagent.report.sections import Fact, drawn, render_page
 from engiagent.text.problem import PLANT_SUFFIXES
-from engiagent.verify.wording import overrides_line, plan_line, reading_line
+from engiagent.verify.claims import overrides_line, plan_line, reading_line
 
 REPORT = "report.html"
 _OWN_STAGE = "report"

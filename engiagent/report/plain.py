@@ -13,9 +13,8 @@ from engiagent.report.charts.series import PREFIXES
 from engiagent.report.instructions import Instructions
 from engiagent.units.unit import CURRENCIES
 from engiagent.verify.certificate import LEVELS
-from engiagent.verify.claims import none_allowed
+from engiagent.verify.claims import none_allowed, reading_line
 from engiagent.verify.verdicts import PROVEN, USABLE
-from engiagent.verify.wording import reading_line
 
 _FEW: Final = 3
 _SETTINGS: Final = 4

@@ -39,8 +39,8 @@ from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
 from engiagent.tools.places import OBJECTIVE
 from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, tool
 from engiagent.verify.certificate import Certificate
+from engiagent.verify.claims import verdict_line
 from engiagent.verify.requirements import parse_requirements
-from engiagent.verify.wording import verdict_line
 
 GROUP: Final = "plan"
 declare_part("program", Held("compile"))

@@ -28,11 +28,12 @@ from engiagent.verify.claims import (
     Plan,
     Reading,
     overrides_of,
+    reading_line,
+    verdict_line,
     verdict_of,
 )
 from engiagent.verify.schema import certificate_schema
 from engiagent.verify.verdicts import PROVEN, USABLE, VERDICTS
-from engiagent.verify.wording import reading_line, verdict_line
 from tests.cli.asking import answer, invoke
 from tests.verify import example
 from tests.written import mapping

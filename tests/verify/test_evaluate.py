@@ -17,8 +17,7 @@ from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.exact.bench import ExactBench
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.series import Series
-from engiagent.verify.sweeps import triplets
-from engiagent.verify.values import NotExactError
+from engiagent.verify.values import NotExactError, triplets
 from tests.blueprints import document
 
 N = 5

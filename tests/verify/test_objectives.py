@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.verify.kinks import tail_weights
+from engiagent.verify.arithmetic import tail_weights
 from tests.verify.small import document, entry, judged, rule
 
 X = {"name": "x", "index": ["t in T"], "lower": -100, "upper": 100, "unit": "kW"}

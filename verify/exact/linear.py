@@ -34,15 +34,12 @@ from engiagent.verify.exact.bench import (
 )
 from engiagent.verify.frames import Bools
 from engiagent.verify.levels.algebra import Rule
-from engiagent.verify.levels.forms import Form
-from engiagent.verify.levels.implied import implied_ends
+from engiagent.verify.levels.forms import Form, implied_ends
 from engiagent.verify.levels.optimality import Row, rows_of
-from engiagent.verify.levels.proposing import Proposer
 from engiagent.verify.levels.relaxation import elastic
-from engiagent.verify.levels.relaxed import Relaxation
+from engiagent.verify.levels.relaxed import Proposer, Relaxation
 from engiagent.verify.levels.variables import bounds_of
-from engiagent.verify.sweeps import triplets
-from engiagent.verify.values import Floats, Ints, Value, constants_of, grouped, summed
+from engiagent.verify.values import Floats, Ints, Value, constants_of, grouped, summed, triplets
 
 ZERO: Final = Fraction(0)
 TINY: Final = 1e-30
@@ -240,7 +237,7 @@ def linear_of(programme: ExactProgramme) -> Linear:
         parts.append((own + at, columns, factors))
         orders.append(np.arange(size))
         at += size
-    entries: Any = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    at_rows, at_columns, entries = (np.concatenate(part) for part in zip(*parts, strict=True))
     sizes = [row.excess.data.size for row in rows]
     equal = np.repeat(np.array([row.equal for row in rows], dtype=bool), sizes)
     cost, offset = constants_of(0, point.size, like=point), ZERO
@@ -253,8 +250,9 @@ def linear_of(programme: ExactProgramme) -> Linear:
     pairs = zip(rows, sizes, strict=True)
     scale = listed(unit / row.excess.unit.factor for row, size in pairs for _ in range(size))
     constant, order = np.concatenate(constants), np.concatenate(orders)
-    ends = _ends_of(programme.boxes, point.size)
-    return Linear(*entries, constant, equal, order, *ends, cost, offset, scale, point)
+    lower, upper = _ends_of(programme.boxes, point.size)
+    rest = constant, equal, order, lower, upper, cost, offset, scale, point
+    return Linear(at_rows, at_columns, entries, *rest)
 
 
 def _ends_of(boxes: Sequence[Box], size: int) -> Ends:

@@ -22,11 +22,9 @@ from engiagent.errors import EngiagentError
 from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
 from engiagent.verify.levels.algebra import rules_of_core
-from engiagent.verify.levels.judgement import largest
 from engiagent.verify.plants.run import Trajectory
 from engiagent.verify.series import Series
-from engiagent.verify.sweeps import atoms_of, triplets
-from engiagent.verify.values import Bools, Floats, Ints, Value
+from engiagent.verify.values import Bools, Floats, Ints, Value, atoms_of, triplets
 from engiagent.verify.vocabulary import is_state
 
 REPETITIONS: Final = 500
@@ -121,6 +119,11 @@ class _System:
         """Return what :func:`_propagated` makes of the rows."""
         times = np.concatenate([state.times for state in self.states.values()])
         return _propagated(self.rows, times)
+
+
+def largest(off: Floats) -> float:
+    """Return the largest magnitude, NaN when there is one."""
+    return float(np.max(np.abs(off), initial=0.0))
 
 
 def states_of(bench: Bench) -> list[VariableDef]:

@@ -10,7 +10,7 @@ from engiagent.blueprint.timeaxis import parse_step
 from engiagent.units.currencies import MATH
 from engiagent.units.unit import parse_unit
 from engiagent.verify.figures import figures
-from engiagent.verify.levels.restated import repeats_number, repeats_requirement, same_amount
+from engiagent.verify.levels.restated import repeats_number, same_amount
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves, is_most_of
 from engiagent.verify.requirements import squeezed
 
@@ -71,23 +71,14 @@ _TIME_OF_DAY: Final = re.compile(
 )
 _SECTION: Final = re.compile(r"[ \t>*_(-]{0,12}\d{1,2}(?:\.\d{1,2}){1,3}[.)*_]{0,3}[ \t]+[A-Z]")
 """The number of a paragraph before its first word, as in "2.2 A pump may be …"."""
-_COLON: Final = re.compile(r":\s*")
-_BLANK: Final = re.compile(r"\s*")
-_STATEMENT_END: Final = re.compile(r"[.;!?]\s|\n\s*\n|$")
-"""Of what follows a colon: a statement, a list or a table."""
 _RANGE: Final = re.compile(r"\\[lc]?dots|…|\.\.\.|\\sum|\\forall")
 _COUNTS: Final = frozenset(["person"])
-_SUPPOSED: Final = re.compile(r"\W*(?:please\s+)?(?:we\s+)?(?:assum|suppos)(?:e|ed|ing)\b", re.I)
 _VERBS: Final = re.compile(
     r"\b(am|is|are|was|were|be|been|being|must\w*|shall|should|ha[sd]|have|may|can\w*|needs?|"
     r"never|only|not|exceed\w*|maintain\w*|keeps?|kept|forbid\w*|requires?|does|do|will|would)\b",
     re.IGNORECASE,
 )
 _LENIENT: Final = ("clock", "date")
-_CONVERSIONS: Final = frozenset([60.0, 100.0, 1000.0, 3600.0, 1e6, 3.6e6])
-"""Constants of formulas in which units are converted by hand; here they convert by themselves."""
-_FACTOR: Final = re.compile(r"(?:[/*·×⋅]|\\cdot|\\times|\\frac\{[^{}]*\}\{)\s*$")
-_FACTOR_OF: Final = re.compile(r"\s*(?:[/*·×⋅]|\\cdot|\\times)\s*(?=[A-Za-z\\(])")
 
 
 def used_spans(
@@ -203,7 +194,7 @@ class Uncovered(NamedTuple):
     """What of a text nobody accounted for, and what it merely says again.
 
     ``numbers``, ``demands``: findings for numbers, and the words of requirements. ``repeated``:
-    numbers and requirements that repeat accounted ones, with where these stand. ``bare``: the
+    numbers that repeat accounted ones, with where these stand. ``bare``: the
     findings for numbers without a unit that no requirement has, as those of hours and items.
     """
 
@@ -241,7 +232,7 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
         if formula is not None and _in_formula(problem, quantity, formula, grid, used):
             continue
         held = strict if _is_amount(quantity) else spans
-        if _touched(_place(quantity), held) or _converts(problem, quantity):
+        if _touched(_place(quantity), held):
             continue
         shown = squeezed(problem.text[start:stop])
         line = line_of(problem, start)
@@ -256,17 +247,7 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
             first = line_of(problem, other.span[0])
             repeated.append(f"{shown!r} in line {line} of the text repeats that of line {first}")
     spans = used_spans(blueprint, problem, True, idle)
-    known = [squeezed(problem.text[slice(*c)]) for c in clauses if _touched(c, spans)]
-    demands = []
-    for clause in clauses:
-        words = squeezed(problem.text[slice(*clause)])
-        if _touched(clause, spans) or _introduces(problem, clause, spans):
-            continue
-        again = repeats_requirement(words, known)
-        if again is None:
-            demands.append(words)
-        else:
-            repeated.append(f"{words!r} repeats {again!r}")
+    demands = [squeezed(problem.text[slice(*c)]) for c in clauses if not _touched(c, spans)]
     return Uncovered(numbers, demands, repeated, frozenset(numbers) - amounts)
 
 
@@ -333,9 +314,7 @@ def _demanding(problem: ProblemLike) -> Iterator[Span]:
 
 
 def _demands(words: str) -> bool:
-    """Whether some words ask for something; what is to be assumed does so by numbers alone."""
-    if _SUPPOSED.match(words) and not re.search(r"\d", words):
-        return False
+    """Whether some words ask for something."""
     words = _NO_DEMAND.sub(" ", words)
     return bool(DEMANDS.search(words) or _ONLY.search(words))
 
@@ -365,19 +344,6 @@ def has_amount(words: str, text: str) -> bool:
     )
 
 
-def _converts(problem: ProblemLike, quantity: Any) -> bool:
-    """Whether a bare number in a formula only converts units, as the 3600 of ``E = P*t/3600``."""
-    if quantity.unit_text or float(quantity.value) not in _CONVERSIONS:
-        return False
-    start, stop = _place(quantity)
-    around = next((s.span for s in problem.sentences if s.span[0] <= start < s.span[1]), None)
-    if around is None or "=" not in problem.text[around[0] : around[1]]:
-        return False
-    return bool(_FACTOR.search(problem.text[around[0] : start])) or bool(
-        _FACTOR_OF.match(problem.text[stop : around[1]])
-    )
-
-
 def _in_formula(
     problem: ProblemLike,
     quantity: Any,
@@ -396,20 +362,6 @@ def _in_formula(
             return True
         return value == 0.0 and any(formula[0] < _place(q)[0] < formula[1] for q in used)
     return any(same_amount(quantity, other) for other in used)
-
-
-def _introduces(problem: ProblemLike, clause: Span, spans: list[Span]) -> bool:
-    """Whether a clause without an amount says only what its colon then gives, which is used.
-
-    As "The converter works one way at a time: charge or discharge, never both".
-    """
-    after = _COLON.match(problem.text, clause[1])
-    if problem.text[clause[0] : clause[1]].rstrip().endswith(":"):
-        after = _BLANK.match(problem.text, clause[1])
-    if after is None or has_amount(problem.text[slice(*clause)], problem.text):
-        return False
-    stop = _STATEMENT_END.search(problem.text, after.end())
-    return _touched((after.end(), stop.start() if stop else len(problem.text)), spans)
 
 
 def _only_in_heading(problem: ProblemLike, quantity: Any) -> bool:

@@ -25,7 +25,6 @@ from engiagent.verify.figures import (
     Figure,
     figures,
     says_nothing,
-    says_otherwise_nothing,
     sequences,
     units_of_each,
     without_counts,
@@ -33,9 +32,8 @@ from engiagent.verify.figures import (
 from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
 from engiagent.verify.levels.coverage import uncovered, written_in, written_of
-from engiagent.verify.levels.elsewhere import unit_elsewhere, unit_follows
+from engiagent.verify.levels.elsewhere import unit_elsewhere
 from engiagent.verify.levels.literals import Tracing, check_literals, close_to
-from engiagent.verify.levels.rules import RULES, Subject
 from engiagent.verify.levels.sources import (
     ProblemLike,
     Source,
@@ -45,6 +43,7 @@ from engiagent.verify.levels.sources import (
     read_sources,
     words_of,
 )
+from engiagent.verify.levels.standing import RULES, Subject
 from engiagent.verify.requirements import squeezed
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
@@ -376,8 +375,7 @@ def _compare_all(tracing: Tracing, name: str, sources: Sequence[Source], symbol:
     if len(leaves) == 1 and len(shown) > 1 and leaves[0].kind == "table":
         leaves = _column_leaves(tracing.problem, leaves[0])
     if len(shown) > 1 and len(leaves) == len(shown):
-        ordered = _by_label(leaves, symbol)
-        for row, leaf in enumerate(ordered):
+        for row, leaf in enumerate(leaves):
             _compare(tracing, f"{name}[{row + 1}]", float(shown[row]), unit, [leaf])
         return
     if len(shown) > 1 and _given_in_one(tracing, name, symbol, leaves):
@@ -389,23 +387,19 @@ def _compare_all(tracing: Tracing, name: str, sources: Sequence[Source], symbol:
 
 
 def _given_in_one(tracing: Tracing, name: str, symbol: Symbol, leaves: Sequence[Source]) -> bool:
-    """Compare many values with the series that few sources give; False where none has its length.
-
-    Numbers that stand beside the labels of a set go by these, in whatever order they are written.
-    """
+    """Compare many values with the series of few sources; False where none has its length."""
     assert symbol.value is not None
     shown, unit = symbol.value.shown, symbol.value.unit
     words = "\n".join(words_of(leaf, tracing.problem.text) for leaf in leaves)
     fitting = [line for line in sequences(words, tracing.problem.text) if len(line) == len(shown)]
     if not fitting:
         return False
-    order = _order_of_labels(symbol, words)
     besides = [unit_elsewhere(tracing.problem, leaf, unit) for leaf in leaves]
     beside = next((found for found in besides if found is not None), None)
     off: list[tuple[int, Figure]] = []
     for line in fitting:
         known = [f if f.unit is not None else Figure(f.value, beside) for f in line]
-        pairs = [(row, known[place]) for place, row in enumerate(order)]
+        pairs = list(enumerate(known))
         wrong = [(row, f) for row, f in pairs if not _agrees(float(shown[row]), unit, f)]
         if not wrong:
             return True
@@ -424,30 +418,6 @@ def _given_in_one(tracing: Tracing, name: str, symbol: Symbol, leaves: Sequence[
     return True
 
 
-def _order_of_labels(symbol: Symbol, words: str) -> list[int]:
-    """Return which value each number of a text is: as its labels stand, else one after another."""
-    count = symbol.value.shown.size if symbol.value is not None else 0
-    plain = list(range(count))
-    if len(symbol.dims) != 1 or symbol.dims[0].kind in ("time", "periods", "instants"):
-        return plain
-    places = []
-    for label in symbol.dims[0].labels:
-        found = re.search(rf"(?<!\w){re.escape(str(label))}(?!\w)", words)
-        if found is None or not isinstance(label, str):
-            return plain
-        places.append(found.start())
-    return sorted(plain, key=lambda row: places[row])
-
-
-def _by_label(leaves: Sequence[Source], symbol: Symbol) -> list[Source]:
-    """Put table cells into the order of the labels that their rows name."""
-    if len(symbol.dims) != 1:
-        return list(leaves)
-    rows = {str(leaf.fields.get("row")): leaf for leaf in leaves}
-    labels = [str(label) for label in symbol.dims[0].labels]
-    return [rows[label] for label in labels] if set(rows) == set(labels) else list(leaves)
-
-
 def _column_leaves(problem: ProblemLike, source: Source) -> list[Source]:
     table, header = source.fields.get("table"), source.fields.get("column")
     if not isinstance(table, int) or header is None or not 0 <= table < len(problem.tables):
@@ -463,11 +433,6 @@ def _column_leaves(problem: ProblemLike, source: Source) -> list[Source]:
     return [Source("table", cell.span, cell.text, fields) for cell in cells]
 
 
-_ONE_OVER: Final = re.compile(r"(?<![\d.,])1\s?/\s?$")  # "for 1 kWh 1/0.94 kWh is taken out"
-_TIMES_NAME: Final = re.compile(r"\s*(?:[×⋅·*]|\\times\b|\\cdot\b|times\b)\s*[A-Za-z\\]")
-"""Behind a coefficient: its unit is not that of its row, but what the formula leaves."""
-
-
 def _compare(
     tracing: Tracing, name: str, value: float, unit: Unit, leaves: Sequence[Source]
 ) -> None:
@@ -476,11 +441,6 @@ def _compare(
         beside = unit_elsewhere(tracing.problem, leaf, unit)
         for figure in figures(_with_units(leaf, tracing.problem), tracing.problem.text):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
-        text = tracing.problem.text
-        if leaf.span is not None and (
-            _TIMES_NAME.match(text, leaf.span[1]) or _ONE_OVER.search(text[: leaf.span[0]][-8:])
-        ):
-            found += [Figure(f.value, None) for f in found]
     if _is_nothing(leaves, tracing.problem.text, unit, found):
         if value == 0.0:
             return
@@ -501,8 +461,6 @@ def _compare(
         return
     bare = [f for f in found if f.unit is None and close_to(f.value, value)]
     if bare and not without_counts(unit.dimension):
-        return
-    if bare and any(unit_follows(tracing.problem, leaf, unit) for leaf in leaves):
         return
     if bare:
         tracing.open.append(f"{name}: no unit stands beside the number that is read in {unit}")
@@ -573,8 +531,6 @@ def _is_nothing(leaves: Sequence[Source], text: str, unit: Unit, found: Sequence
     A temperature has no such zero.
     """
     amounts = [f for f in found if f.unit is not None and f.unit.dimension == unit.dimension]
-    if not unit.is_point and any(says_otherwise_nothing(words_of(leaf, text)) for leaf in leaves):
-        return True
     if unit.is_point or any(f.value != 0.0 for f in amounts):
         return False
     zero = bool(found) and all(f.value == 0.0 for f in found)

@@ -24,9 +24,8 @@ from engiagent.verify.documents import Bench
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.frames import Symbol
 from engiagent.verify.levels.algebra import Rule, check_rules
-from engiagent.verify.levels.buses import grid_series
-from engiagent.verify.levels.execution import Plant, recomputed_series
-from engiagent.verify.levels.judgement import (
+from engiagent.verify.levels.execution import Plant, grid_series, recomputed_series
+from engiagent.verify.levels.physics import (
     LEVEL,
     Findings,
     check_excess,

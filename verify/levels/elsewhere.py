@@ -1,26 +1,11 @@
-"""Units of numbers that have none beside them: from a table, a sentence, the text, an equation.
+"""Units of numbers that have none beside them: from a table, a sentence."""
 
-In "C = a + b P + c P², with P in MW and C in EUR/h" the unit of c is EUR/(MW²·h): a product of
-powers of units that the text names. That is accepted for a number in a formula, or in a column
-whose header is a symbol of one, as long as the text's units leave no other size for it.
-"""
+from typing import Any
 
-import re
-from collections.abc import Iterator
-from fractions import Fraction
-from functools import lru_cache
-from typing import Any, Final
-
-from engiagent.units.unit import Dimension, Unit, parse_unit
+from engiagent.units.unit import Unit, parse_unit
 from engiagent.units.words import resolve_unit
-from engiagent.verify.figures import lone_units, rate_of_things, units_said_of_all
+from engiagent.verify.figures import lone_units, rate_of_things
 from engiagent.verify.levels.sources import ProblemLike, Source, Span
-
-MOST_UNITS: Final = 12
-"""Of one text that are combined with one another."""
-_POWERS: Final = (-3, -2, -1, 1, 2, 3)
-_SYMBOL: Final = re.compile(r"[$`*\\]*([A-Za-zα-ωΑ-Ω]+)(?:_\{?\w+\}?)?[$`*]*")
-_FORMULA: Final = re.compile(r"[A-Za-zα-ωΑ-Ω)}\]]\s*=\s*[^=\s]")
 
 
 def unit_elsewhere(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
@@ -30,7 +15,6 @@ def unit_elsewhere(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
         or _quantity_unit(problem, leaf, wanted)
         or _rate_of_things(problem, leaf)
         or _sentence_unit(problem, leaf, wanted)
-        or _unit_of_the_text(problem, leaf, wanted)
     )
 
 
@@ -101,95 +85,3 @@ def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
             if len(named) == 1:
                 return next(iter(named.values()))
     return None
-
-
-_ONCE = re.compile(
-    r"\b(?:all|every|unless|throughout|units?|given|expressed|stated|measured|table|tab\.)\b", re.I
-)
-
-
-def _unit_of_the_text(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
-    """Return the unit of the wanted kind that is stated once: for a table, or for all of the text.
-
-    As in "Table 1: limits in kW" or "unless stated otherwise, powers are in kW".
-    """
-    if leaf.span is None or not wanted.dimension:
-        return None
-    place = leaf.span[0]
-    captions = [t.caption for t in problem.tables if t.span[0] <= place < t.span[1]]
-    sentences = [problem.text[slice(*s.span)] for s in problem.sentences]
-    for texts in (captions, [text for text in sentences if _ONCE.search(text)]):
-        named = {u for u in _units_said(tuple(texts), problem.text) if u[0] == wanted.dimension}
-        if named:
-            return next(unit for *_, unit in named) if len(named) == 1 else None
-    return None
-
-
-@lru_cache(maxsize=64)
-def _units_said(texts: tuple[str, ...], whole: str) -> frozenset[tuple[Any, ...]]:
-    """Return dimension, factor, zero and unit of every unit that some sentences say of all."""
-    units = {
-        (unit.dimension, unit.factor, unit.zero): unit
-        for text in texts
-        for unit in units_said_of_all(text, whole)
-    }
-    return frozenset((*key, unit) for key, unit in units.items())
-
-
-# --- coefficients of equations -----------------------------------------------------------------
-
-
-def unit_follows(problem: ProblemLike, leaf: Source, wanted: Unit) -> bool:
-    """Whether a number without a unit is a coefficient that can only be read in a unit."""
-    if leaf.span is None or not _in_formula(problem, leaf):
-        return False
-    units = _units_of(problem.text)
-    if len(units) > MOST_UNITS:
-        return False
-    return set(_sizes(units, wanted.dimension)) == {wanted.factor}
-
-
-def _in_formula(problem: ProblemLike, leaf: Source) -> bool:
-    assert leaf.span is not None
-    place = leaf.span[0]
-    sentences = [problem.text[slice(*s.span)] for s in problem.sentences]
-    for table in problem.tables:
-        if table.span[0] <= place < table.span[1]:
-            cell = _cell(problem, (place, place + 1))
-            symbol = None if cell is None else _SYMBOL.fullmatch(str(table.names[cell[2]]))
-            if symbol is None or len(symbol[1]) > 5:
-                return False
-            name = re.compile(rf"(?<![A-Za-z]){re.escape(symbol[1])}(?![A-Za-z])")
-            return any(_FORMULA.search(text) and name.search(text) for text in sentences)
-    around = [s.span for s in problem.sentences if s.span[0] <= place < s.span[1]]
-    return any(_FORMULA.search(problem.text[slice(*span)]) for span in around)
-
-
-@lru_cache(maxsize=64)
-def _units_of(text: str) -> tuple[Unit, ...]:
-    """Return the units that a text names, each size of a dimension once."""
-    found = {(u.dimension, u.factor): u for u in lone_units(text) if not u.is_point}
-    return tuple(found.values())
-
-
-def _sizes(units: tuple[Unit, ...], wanted: Dimension) -> Iterator[Fraction]:
-    """Yield the size of every product of powers of one or two units that has a dimension."""
-    for first, one in enumerate(units):
-        for power in _POWERS:
-            if _times(one, power) == dict(wanted):
-                yield _raised(one, power)
-            for other in units[first + 1 :]:
-                for second in _POWERS:
-                    if _times(one, power, other, second) == dict(wanted):
-                        yield _raised(one, power) * _raised(other, second)
-
-
-def _raised(unit: Unit, power: int) -> Fraction:
-    return Fraction(unit.factor) ** power
-
-
-def _times(one: Unit, power: int, other: Unit | None = None, second: int = 0) -> dict[str, int]:
-    total = {base: exponent * power for base, exponent in one.dimension}
-    for base, exponent in () if other is None else other.dimension:
-        total[base] = total.get(base, 0) + exponent * second
-    return {base: exponent for base, exponent in total.items() if exponent}

@@ -16,7 +16,7 @@ from engiagent.blueprint.document import (
 )
 from engiagent.blueprint.grammar import parse
 from engiagent.units.unit import Unit, UnitError, parse_unit
-from engiagent.verify import arithmetic, kinks, values
+from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import EvaluationError, Frame
@@ -217,7 +217,7 @@ def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str
     rows = np.zeros(frame.size, dtype=np.int64)
     measure = "expected" if risk is None else risk.measure
     if measure == "worst":
-        return kinks.segment_extreme(value, rows, 1, sense == "maximize")
+        return arithmetic.segment_extreme(value, rows, 1, sense == "maximize")
     chances = element.set.root.probabilities
     if chances is None:
         raise EvaluationError(f"{element.set.name} has no probabilities")
@@ -229,7 +229,7 @@ def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str
         return replace(arithmetic.segment_sum(parts, rows, 1), unit=value.unit)
     if risk is None or risk.alpha is None or not 0.0 <= risk.alpha < 1.0:
         raise EvaluationError("a conditional value at risk needs its level alpha below 1")
-    mean = kinks.tail_mean(amount, weights, 1.0 - risk.alpha, sense == "minimize")
+    mean = arithmetic.tail_mean(amount, weights, 1.0 - risk.alpha, sense == "minimize")
     return replace(mean, unit=value.unit)
 
 
@@ -299,9 +299,9 @@ def _slack(op: str, left: Value, right: Value, growth: Growth | None) -> Value:
         worse = Value(more, over.unit, np.abs(more))
         over, other = arithmetic.add(over, worse, 1.0), arithmetic.add(other, worse, 1.0)
     if op == "==":
-        return kinks.extreme("max", [over, other])
+        return arithmetic.extreme("max", [over, other])
     zero = values.constant(np.zeros(over.data.size), over.unit)
-    return kinks.extreme("max", [over, zero])
+    return arithmetic.extreme("max", [over, zero])
 
 
 # --- what is claimed ---------------------------------------------------------------------------

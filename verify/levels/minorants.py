@@ -13,9 +13,9 @@ from functools import partial
 
 import numpy as np
 
+from engiagent.verify.arithmetic import tail_weights
 from engiagent.verify.frames import Bools
 from engiagent.verify.functions import ELEMENTARY, Function
-from engiagent.verify.kinks import tail_weights
 from engiagent.verify.levels.forms import Columns, Form, Matrix, stacked, widened
 from engiagent.verify.values import EPSILON, Floats, Ints, Value
 

@@ -20,17 +20,14 @@ from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools, EvaluationError
-from engiagent.verify.levels.forms import Columns, Form, stacked, widened
+from engiagent.verify.levels.forms import Columns, Form, implied_ends, stacked, widened
 from engiagent.verify.levels.goals import Objective
-from engiagent.verify.levels.implied import implied_ends
 from engiagent.verify.levels.minorants import blocks_of, pieces_of, resized
 from engiagent.verify.levels.optimality import DualBound, Proof, Row, plain_contradiction, rows_of
-from engiagent.verify.levels.proposing import Proposer
-from engiagent.verify.levels.relaxed import Relaxation, proven_bound, weights_of
+from engiagent.verify.levels.relaxed import Proposer, Relaxation, proven_bound, weights_of
 from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers
-from engiagent.verify.sweeps import atoms_of
-from engiagent.verify.values import Floats, Value
+from engiagent.verify.values import Floats, Value, atoms_of
 
 GIVEN: Final = "dual bound recomputed from the duals"
 METHOD: Final = "bound of a convex relaxation, recomputed from duals of the checker's own"

@@ -30,8 +30,7 @@ from engiagent.verify.levels.algebra import (
 )
 from engiagent.verify.levels.goals import Objective, evaluate_declared, soft_costs
 from engiagent.verify.relations import parts_of
-from engiagent.verify.sweeps import triplets
-from engiagent.verify.values import Floats, Value
+from engiagent.verify.values import Floats, Value, triplets
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,12 @@ from engiagent.blueprint.grammar import Reduce, Ref, parse, parse_binder, walk
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.levels.buses import physical_rows
-from engiagent.verify.levels.execution import Plant
+from engiagent.verify.levels.execution import Plant, physical_rows
 from engiagent.verify.levels.optimality import Row, rows_of
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.requirements import Requirements
 from engiagent.verify.series import Series
-from engiagent.verify.sweeps import triplets
-from engiagent.verify.values import EPSILON, Floats, Ints, Value
+from engiagent.verify.values import EPSILON, Floats, Ints, Value, triplets
 from engiagent.verify.vocabulary import declared_unit, is_state
 
 

@@ -1,28 +1,79 @@
-r"""Bounds by cases: whole numbers, and which side of a minimum or maximum counts.
+"""Bounds by cases: integers, and which side of a minimum or maximum counts.
 
-A linear relaxation says little where a plan has to choose. So the cases are gone through: a whole
-number is at most :math:`k` or at least :math:`k + 1`; of :math:`m = \min(a, b)` either
-:math:`a \le m` or :math:`b \le m`. The bound of the whole is the least of the bounds of its cases,
-each recomputed safely from multipliers (:mod:`engiagent.verify.levels.relaxed`), so that nothing
-hangs on the solver that proposes them. The search is limited by cases, not seconds: the answer must
-not depend on the machine.
+The bound of the whole is the least of the bounds of its cases, each recomputed safely from
+multipliers, so that nothing hangs on the solver that proposes them. The search is limited by cases,
+not seconds: the answer must not depend on the machine.
 """
 
-from collections.abc import Iterator
+import heapq
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from itertools import count
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 
 from engiagent.verify.frames import Bools
-from engiagent.verify.levels.branching import Solved, least_over_cases
 from engiagent.verify.levels.forms import Form, stacked
 from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
 from engiagent.verify.levels.optimality import DualBound
-from engiagent.verify.levels.proposing import Proposer
 from engiagent.verify.levels.relaxation import CLOSED_GAP, Programme, least_violation, needs_of
-from engiagent.verify.levels.relaxed import Relaxation
+from engiagent.verify.levels.relaxed import Proposer, Relaxation
 from engiagent.verify.values import Floats
+
+CASES: Final = 400
+"""How many cases are solved before the search ends with what it has."""
+Part = TypeVar("Part")
+Number = TypeVar("Number")
+
+
+@dataclass(frozen=True)
+class Solved(Generic[Number]):
+    """What is shown of a case: no plan in it is better than ``bound``.
+
+    ``optimum`` is where its relaxation has its best, None where it allows nothing.
+    """
+
+    bound: Number
+    optimum: Floats | None
+
+
+def least_over_cases(
+    root: Part,
+    solve: Callable[[Part], Solved[Number] | None],
+    halves: Callable[[Part, Floats], Sequence[Part]],
+    enough: Number,
+    most: int = CASES,
+) -> tuple[Number, int] | None:
+    """Return the least bound over all cases and how many were solved; None when one has none.
+
+    ``solve``: the bound of a case; infinite where it allows nothing, None where nothing is shown.
+    ``halves``: the cases into which one falls by the optimum of its relaxation, none where nothing
+    is left to choose: then the relaxation itself is what is weak. ``enough``: a bound that closes a
+    case, as the plan at hand is no better.
+    """
+    numbers, tried = count(), 0
+    waiting: list[tuple[Number, int, Part, Floats]] = []
+    closed: list[Number] = []
+    fresh: Sequence[Part] = [root]
+    while fresh:
+        for case in fresh:
+            tried += 1
+            found = solve(case)
+            if found is None:
+                return None
+            if found.bound >= enough or found.optimum is None:  # type: ignore[operator]
+                closed.append(found.bound)
+            else:
+                heapq.heappush(waiting, (found.bound, next(numbers), case, found.optimum))
+        if not waiting or tried >= most:
+            break
+        bound, _, case, optimum = heapq.heappop(waiting)
+        fresh = halves(case, optimum)
+        if not fresh:
+            closed.append(bound)
+    return min([*closed, *(item[0] for item in waiting)]), tried  # type: ignore[type-var]
+
 
 METHOD: Final = "bound over all cases, each recomputed from duals"
 LARGEST: Final = 20_000

@@ -13,9 +13,8 @@ from engiagent.models.buildings.network import HeatNetwork, Link, Node
 from engiagent.models.hvac.moist_air import DRY_AIR_HEAT
 from engiagent.verify.frames import EvaluationError, MissingQuantity
 from engiagent.verify.plants.entry import Entry
-from engiagent.verify.plants.rows import known, row, written
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
-from engiagent.verify.plants.unit import Unit, size
+from engiagent.verify.plants.unit import Unit, known, row, size, written
 from engiagent.verify.requirements import Dynamics
 from engiagent.verify.values import Floats
 

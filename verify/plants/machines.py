@@ -16,10 +16,9 @@ from engiagent.models.hvac.turbomachines import PartLoadFan
 from engiagent.models.hvac.york_calc import YorkCalcTower
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
-from engiagent.verify.plants.rows import known, row, written
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.switching import ONLY_WITH, Machine, Operated, by_table, operated
-from engiagent.verify.plants.unit import Unit, size
+from engiagent.verify.plants.unit import Unit, known, row, size, written
 from engiagent.verify.values import Floats
 
 PERFORMANCES = ("cop", "carnot_fraction", "cop_curve")

@@ -13,9 +13,8 @@ from engiagent.models.battery_losses import ConverterLoss, PiecewiseLoss, Quadra
 from engiagent.models.ev import EvFleet, Sessions
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
-from engiagent.verify.plants.rows import chosen, known, row, written
 from engiagent.verify.plants.run import Excess, Run, Trajectory
-from engiagent.verify.plants.unit import Unit
+from engiagent.verify.plants.unit import Unit, chosen, known, row, written
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 

@@ -13,10 +13,9 @@ from engiagent.models.storage.mixed_tank import MixedTank
 from engiagent.models.storage.stratified_tank import Port, StratifiedTank
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
-from engiagent.verify.plants.rows import known, row
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
 from engiagent.verify.plants.stores import DEMANDS, LIMITS, SUPPLIES, WAYS, energy_of, storage_rows
-from engiagent.verify.plants.unit import Unit
+from engiagent.verify.plants.unit import Unit, known, row
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from engiagent.blueprint.document import ConstraintDef
 from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse, references
 from engiagent.blueprint.sets import IndexSet
+from engiagent.errors import EngiagentError
 from engiagent.slots import COMPONENTS, Slot, yes_or_no
 from engiagent.units import unit as units
 from engiagent.units.unit import parse_unit
@@ -417,3 +419,42 @@ def _indexed(bench: Bench, node: Node, frame: Frame) -> Node:
         if getattr(node, name, None):
             changed[name] = tuple(_indexed(bench, part, frame) for part in getattr(node, name))
     return replace(node, **changed) if changed and any(children(node)) else node
+
+
+# --- what executing demands, as rows in the language of requirements -----------------------------
+
+
+def row(name: str, expression: str, over: str | None) -> ConstraintDef:
+    """Return a row for every period ``t`` of a set, or a single one."""
+    forall = () if over is None else (f"t in {over}",)
+    return ConstraintDef(constraint_id=name, expression=expression, forall=forall)
+
+
+def written(unit: Unit, slot: str) -> str | None:
+    """Return a parameter as an expression of the period ``t``, None when it is not given."""
+    given = unit.parameters.get(slot)
+    if given is None:
+        return None
+    text = str(given)
+    if text.isidentifier():
+        try:
+            dims = unit.plant.bench.evaluator.environment.symbol(text).dims
+        except EngiagentError:
+            return None
+        return f"{text}[t]" if len(dims) == 1 else text
+    return f"({text})"
+
+
+def known(unit: Unit, word: str) -> str | None:
+    """Return the quantity by which the schedule has a series of a unit."""
+    names = unit.names(word)
+    return next((name for name in names if name in unit.plant.bench.series), None)
+
+
+def chosen(unit: Unit) -> set[str]:
+    """Return the parameters that the plan itself decides: they speak of its quantities."""
+    return {
+        slot
+        for slot, text in unit.parameters.items()
+        if isinstance(text, str) and any("." in ref.name for ref in references(text))
+    }
