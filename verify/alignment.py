@@ -59,11 +59,7 @@ class Stamps:
 
 
 def text_stamps(texts: tuple[str, ...], fault: Fault) -> Stamps | None:
-    """Return the stamps of texts; None when the first is no date.
-
-    Raises InputError for a later text that is none, a date whose day and month cannot be told
-    apart, and stamps of which only some have an offset.
-    """
+    """Return the stamps of texts; None when the first is no date."""
     if not texts:
         return None
     try:
@@ -86,11 +82,7 @@ def text_stamps(texts: tuple[str, ...], fault: Fault) -> Stamps | None:
 
 
 def localised(stamps: Stamps, zone: str) -> Floats:
-    """Return wall-clock stamps as seconds of UTC; an hour that comes twice goes by row order.
-
-    Raises InputError for a local time that does not exist because clocks go forward, and for one
-    that clocks show twice where only one row has it.
-    """
+    """Return wall-clock stamps as seconds of UTC; an hour that comes twice goes by row order."""
     wall = stamps.wall
     if np.ptp(wall) > LONGEST:
         raise stamps.fault(0, "its rows span more than two centuries")
@@ -119,9 +111,6 @@ def align(
     A ``state`` is taken at instants and never interpolated; only a ``power`` has a mean over a
     period. With the values come the stamps as the schedule's own dataset has them, None for a set
     without dates and for states at the ends of periods, and what was done, if anything.
-
-    Raises InputError with the row: stamps that repeat, go back or leave a gap, a step that does not
-    fit, rows that are not there.
     """
     axis = over.root.axis
     assert axis is not None
@@ -215,9 +204,6 @@ def at_periods(data: Floats, stamps: Stamps, axis: TimeAxis, rule: str) -> Float
 
     Every row holds until the next begins; ``rule`` is ``hold``, ``mean``, ``sum`` or
     ``interpolate``.
-
-    Raises InputError at a row that repeats, goes back or leaves a gap; for rows that do not cover
-    the axis, and for an unknown rule.
     """
     edges = _edges(axis)
     starts = _same_clock(stamps, axis, Reading())

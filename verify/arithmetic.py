@@ -43,10 +43,7 @@ def adopt(value: Value, unit: Unit) -> Value:
 
 
 def _need(value: Value, unit: Unit) -> Value:
-    """Return ``value`` if it can stand where ``unit`` is needed.
-
-    Raises UnitError when the dimension differs, or a temperature meets a difference.
-    """
+    """Return ``value`` if it can stand where ``unit`` is needed."""
     value = adopt(value, unit)
     if value.unit.dimension != unit.dimension:
         raise UnitError(f"one side is {unit}, the other {value.unit}")
@@ -64,19 +61,13 @@ def _alike(left: Value, right: Value) -> bool:
 
 
 def align(values: Sequence[Value]) -> list[Value]:
-    """Return values that can be compared: one dimension, bare literals in the others' unit.
-
-    Raises UnitError when they measure different things.
-    """
+    """Return values that can be compared: one dimension, bare literals in the others' unit."""
     unit = next((v.unit for v in values if not v.bare), ONE)
     return [_need(value, unit) for value in values]
 
 
 def align_chain(values: Sequence[Value]) -> list[Value]:
-    """Return the parts of a comparison, each bare literal in the unit of what it stands beside.
-
-    Raises UnitError when they measure different things.
-    """
+    """Return the parts of a comparison, each bare literal in the unit of what it stands beside."""
     if len(values) == 2 and _alike(*values):
         return list(values)
     beside = neighbours([value.bare for value in values])
@@ -99,10 +90,7 @@ def negate(value: Value) -> Value:
 
 
 def add(left: Value, right: Value, sign: float) -> Value:
-    """Return ``left + sign * right``, points and differences kept apart.
-
-    Raises UnitError when the dimensions differ or two temperatures are added.
-    """
+    """Return ``left + sign * right``, points and differences kept apart."""
     if left.bare and right.bare:
         return constant((np.add if sign == 1.0 else np.subtract)(left.data, right.data), ONE, True)
     left, right, unit = _align_sum(left, right, sign)
@@ -272,10 +260,7 @@ def _size_of_sum(value: Value, rows: slice) -> Floats:
 
 
 def segment_sum(value: Value, rows: Ints, size: int) -> Value:
-    """Return the sums of ``value`` over the groups that ``rows`` names.
-
-    Raises UnitError when temperatures would be summed.
-    """
+    """Return the sums of ``value`` over the groups that ``rows`` names."""
     _refuse_point(value)
     absolute: Floats | Sizes
     if is_exact(value.data):
@@ -302,10 +287,7 @@ def segment_sum(value: Value, rows: Ints, size: int) -> Value:
 
 
 def combine(parts: Sequence[tuple[Value, Ints]], size: int) -> Value:
-    """Return one value of which each part fills its own rows; together they fill all.
-
-    Raises UnitError when the parts measure different things.
-    """
+    """Return one value of which each part fills its own rows; together they fill all."""
     values = [value for value, _ in parts]
     bare = all(value.bare for value in values)  # then the unit is that of what it stands beside
     aligned = values if bare else align(values)

@@ -35,11 +35,7 @@ PAIRS: Final = {
 def name_columns(
     content: Content, known: Known, reading: Reading
 ) -> tuple[dict[str, Series], list[str]]:
-    """Return series by variable name and by quantity, and what was assumed.
-
-    Raises InputError when a column that is needed holds no numbers, measures something else or does
-    not fit the time set, or when nothing in the schedule is known.
-    """
+    """Return series by variable name and by quantity, and what was assumed."""
     whole = {c.header if c.header in known.elements else t: c for t, c in content.columns.items()}
     work = _Assigning(replace(content, columns=whole), known, reading)
     for target, title, column in work.mapped_columns():

@@ -138,10 +138,7 @@ def build_case(
     requirements: Requirements | None,
     reading: Reading | Mapping[str, str] | None,
 ) -> Case:
-    """Read the schedule and complete it by what physics answers.
-
-    Raises InputError when the schedule is unreadable.
-    """
+    """Read the schedule and complete it by what physics answers."""
     units, core = declared_units(blueprint, requirements, problem.folder)
     known = known_of(blueprint, requirements, problem.folder)
     first: dict[str, tuple[float, int]] = {}

@@ -94,11 +94,7 @@ class Certificate(Shows):
 
     @classmethod
     def from_json(cls, text: str, file: str = "certificate.json") -> Self:
-        """Read a certificate.
-
-        Raises InputError when it is no JSON, is not as the schema has it, or was changed after it
-        was sealed.
-        """
+        """Read a certificate."""
         data = read_certificate(text, file)
         seal = data.pop(SEAL)
         if seal != seal_of(data):
@@ -109,10 +105,7 @@ class Certificate(Shows):
 
 
 def read_certificate(text: str, file: str = "certificate.json") -> dict[str, Any]:
-    """Return a certificate as plain JSON; whether its seal is whole is not looked at.
-
-    Raises InputError with the place, when it is no JSON or is not as the schema has it.
-    """
+    """Return a certificate as plain JSON; whether its seal is whole is not looked at."""
     from jsonschema import Draft202012Validator
 
     data = loads_strict(text, file)

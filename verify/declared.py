@@ -20,10 +20,7 @@ from engiagent.verify.values import Floats, Value
 
 
 def bound_of(bench: Bench, text: Any, frame: Frame, unit: Unit, default: float) -> Floats:
-    """Return one bound of a variable over its grid, in SI.
-
-    Raises EvaluationError when it cannot be evaluated or has another dimension.
-    """
+    """Return one bound of a variable over its grid, in SI."""
     if text is None or (isinstance(text, int | float) and not np.isfinite(text)):
         end = default if text is None else float(text)
         return values.wide(np.array([end]), frame.size)
@@ -43,10 +40,7 @@ def declared_of(bench: Bench) -> "DeclaredBench":
 
 
 def declared_value(bench: Bench, name: str) -> Value:
-    """Return a variable or quantity at its declared magnitude.
-
-    Raises EvaluationError when there is none of that name.
-    """
+    """Return a variable or quantity at its declared magnitude."""
     value = declared_of(bench).evaluator.environment.symbol(name).value
     if value is None:
         raise EvaluationError(f"{name} holds labels, not numbers")

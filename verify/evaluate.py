@@ -76,10 +76,7 @@ class Evaluator:
         return expand(Frame(1), parsed, self.environment.set, node, self.condition)[0]
 
     def evaluate(self, text: str, frame: Frame | None = None) -> Value:
-        """Return the value of an expression on every row of a frame.
-
-        Raises EvaluationError with the expression and what is wrong in it.
-        """
+        """Return the value of an expression on every row of a frame."""
         try:
             return self.number(parse(text), Frame(1) if frame is None else frame)
         except (UnitError, GrammarError) as error:
@@ -89,8 +86,6 @@ class Evaluator:
         """Return operator and sides of every comparison of a chain.
 
         Two levels of a check ask for the same rows; they are evaluated once.
-
-        Raises EvaluationError when it is no comparison by <=, >= or ==, or cannot be evaluated.
         """
         known = frame in self._frames.values()
         key = text, id(frame)
@@ -105,10 +100,7 @@ class Evaluator:
         return result
 
     def chain(self, node: Node, frame: Frame) -> Compared:
-        """Return operator and sides of each comparison of a chain, aligned in dimension.
-
-        Raises EvaluationError when it is no comparison by <=, >= or ==.
-        """
+        """Return operator and sides of each comparison of a chain, aligned in dimension."""
         if not isinstance(node, Compare) or not set(node.ops) <= {"<=", ">=", "=="}:
             raise EvaluationError(f"column {node.span[0] + 1}: no comparison by <=, >= or ==")
         sides = arithmetic.align_chain([self.number(part, frame) for part in node.operands])
@@ -285,8 +277,6 @@ class Evaluator:
         """Return on which rows ``prev`` has no earlier value, and its reference moved by one step.
 
         A step is one of the whole set, whatever subset the index runs over.
-
-        Raises EvaluationError when nothing indexed is looked back at.
         """
         reference = node.args[0]
         if not isinstance(reference, Ref) or not reference.indices:
@@ -317,10 +307,7 @@ class Evaluator:
     # -- conditions on indices and parameters ------------------------------------------------------
 
     def condition(self, node: Node, frame: Frame) -> Bools:
-        """Return whether a condition holds on every row.
-
-        Raises EvaluationError when it is no condition or depends on a variable.
-        """
+        """Return whether a condition holds on every row."""
         if isinstance(node, Logic):
             parts = [self.condition(part, frame) for part in node.operands]
             reduce = np.logical_and.reduce if node.op == "and" else np.logical_or.reduce

@@ -68,10 +68,7 @@ class Reading:
 
     @classmethod
     def from_dict(cls, content: Any, file: str | None = None) -> "Reading":
-        """Return the reading of a mapping file or of a record of a stored check.
-
-        Raises InputError for anything but known keys with values of their kind.
-        """
+        """Return the reading of a mapping file or of a record of a stored check."""
         if not isinstance(content, Mapping):
             raise InputError("no mapping of a schedule", file, found=type(content).__name__)
         for name in sorted(content.keys() - asdict(cls()).keys()):
@@ -84,10 +81,7 @@ class Reading:
 
 
 def load_mapping(path: Path) -> Reading:
-    """Return the reading that a mapping file describes (YAML, or JSON for a name in ``.json``).
-
-    Raises InputError with file and line.
-    """
+    """Return the reading that a mapping file describes (YAML, or JSON for a name in ``.json``)."""
     data = open_inside(path.parent, path.name, max_bytes=MAX_MAPPING_BYTES)
     try:
         content = loads_yaml(data.decode("utf-8-sig"), path.name)

@@ -63,11 +63,7 @@ class Environment:
     resolve: Callable[[str], Symbol | None] = field(default=lambda name: None)
 
     def symbol(self, name: str) -> Symbol:
-        """Return what ``name`` stands for.
-
-        Raises MissingQuantity when a dotted name is not there; EvaluationError when another name is
-        unknown.
-        """
+        """Return what ``name`` stands for."""
         found = self.symbols.get(name) or self.resolve(name)
         if found is None:
             if "." in name:
@@ -131,10 +127,7 @@ def expand(
     where: Node | None,
     condition: Condition,
 ) -> tuple[Frame, Ints]:
-    """Return the frame of all combinations that pass ``where``, and the row each came from.
-
-    Raises EvaluationError when the grid is too large or an index name is used twice.
-    """
+    """Return the frame of all combinations that pass ``where``, and the row each came from."""
     members = [sets(binder.set) for binder in binders]
     count = math.prod(m.size for m in members)
     if frame.size * float(count) > MAX_PAIRS:

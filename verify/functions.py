@@ -149,10 +149,7 @@ def _note(
 
 
 def piecewise(evaluator: "Evaluator", node: Call, frame: Frame) -> Value:
-    """Interpolate in a table; what lies outside by more than rounding is a fault.
-
-    Raises EvaluationError when the table is no table.
-    """
+    """Interpolate in a table; what lies outside by more than rounding is a fault."""
     at = evaluator.number(node.args[0], frame)
     if values.is_exact(at.data):
         raise NotExactError("a table is interpolated in floating point")

@@ -23,10 +23,7 @@ class Places:
         self._number = number
 
     def element(self, node: Node, frame: Frame, target: IndexSet | None = None) -> Elements:
-        """Return the elements that an index expression names, one per row.
-
-        Raises EvaluationError when it names none, or a label without a set to look in.
-        """
+        """Return the elements that an index expression names, one per row."""
         if isinstance(node, Text | Number):
             return Elements(*self._label(node, frame, target))
         if isinstance(node, Binary) and node.op in "+-":
@@ -102,11 +99,7 @@ class Places:
         return Elements(root, moved, start)
 
     def positions(self, node: Node, index_set: IndexSet, frame: Frame) -> Ints:
-        """Return positions in ``index_set``; negative or beyond its size when outside.
-
-        Raises EvaluationError when the element belongs to a set that has nothing to do with
-        ``index_set``.
-        """
+        """Return positions in ``index_set``; negative or beyond its size when outside."""
         return located(self.element(node, frame, index_set), index_set)
 
     def in_tuples(self, parts: tuple[Node, ...], index_set: IndexSet, frame: Frame) -> Ints:
@@ -146,11 +139,7 @@ class Places:
         return slice(found.start, stop) if stop <= dim.size else None
 
     def flat(self, ref: Ref, symbol: Symbol, frame: Frame) -> Ints:
-        """Return where a reference points in the flattened grid of its symbol.
-
-        Raises EvaluationError when it has a wrong number of indices or names an element that does
-        not exist.
-        """
+        """Return where a reference points in the flattened grid of its symbol."""
         return self.flat_and_early(ref, symbol, frame, 0)[0]
 
     def flat_and_early(
@@ -189,10 +178,7 @@ class Places:
 
 
 def located(found: Elements, index_set: IndexSet) -> Ints:
-    """Return positions of elements in a set that may be another one than theirs.
-
-    Raises EvaluationError when the two sets have nothing to do with one another.
-    """
+    """Return positions of elements in a set that may be another one than theirs."""
     if found.set is index_set:
         return found.positions
     mapping = found.set.map_to(index_set)

@@ -63,10 +63,7 @@ class Content:
 
 
 def read_content(solution: Any, decimal: str | None = None) -> Content:
-    """Return the content of a file, a dataset, a table or a mapping of arrays.
-
-    Raises InputError with file, line and column.
-    """
+    """Return the content of a file, a dataset, a table or a mapping of arrays."""
     if isinstance(solution, str | Path):
         return _read_file(Path(solution), decimal)
     if hasattr(solution, "data_vars"):
@@ -224,10 +221,7 @@ def _cells(title: str, item: Any, file: str) -> tuple[str, ...] | Floats:
 
 
 def read_dataset(dataset: Any, file: str = "the schedule") -> Content:
-    """Return the content of an ``xarray.Dataset``, or of anything of its form.
-
-    Raises InputError when a time stamp is missing.
-    """
+    """Return the content of an ``xarray.Dataset``, or of anything of its form."""
     # Asked for one by one, each array of a dataset takes as long as there are arrays; plain arrays
     # of a solution have no such view.
     variables = dict(getattr(dataset, "variables", dataset.data_vars))

@@ -72,10 +72,7 @@ class Part:
 
 
 def parts_of(evaluator: Evaluator, text: str, frame: Frame, judge: Judge) -> list[Part]:
-    """Return the parts of a constraint over the rows of a frame.
-
-    Raises EvaluationError when it is no constraint or cannot be evaluated.
-    """
+    """Return the parts of a constraint over the rows of a frame."""
     try:
         node = parse(text)
         if isinstance(node, Call) and node.function in _STATEMENTS:

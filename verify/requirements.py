@@ -91,11 +91,7 @@ class Requirements:
 
 
 def load_requirements(path: Path) -> Requirements:
-    """Read a requirements file.
-
-    Raises InputError with line and column, when it is unreadable or does not have the form that is
-    documented.
-    """
+    """Read a requirements file."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise InputError(f"a requirements file has at most {MAX_BYTES} bytes", path.name)

@@ -89,9 +89,6 @@ def read_schedule(
 
     ``initial``: by quantity the value at the first instant (SI) and the number of periods, to
     complete states that are given without their first value.
-
-    Raises InputError when the file is unreadable, a unit clashes, a mapped column is absent, or
-    time stamps do not fit.
     """
     asked = Reading.of(reading)
     if isinstance(solution, Schedule):

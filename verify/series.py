@@ -44,10 +44,7 @@ class Series:
 
 
 def bind(series: Series, dims: tuple[IndexSet, ...], unit: Unit) -> Floats:
-    """Return a series flattened in the order of ``dims``, in ``unit``.
-
-    Raises InputError when shape, labels or times do not fit the sets.
-    """
+    """Return a series flattened in the order of ``dims``, in ``unit``."""
     data = series.converted(unit)
     names = tuple(dim.name for dim in dims)
     if set(names) == set(series.dims) and len(set(names)) == len(names):
@@ -118,10 +115,7 @@ def _check_times(series: Series, given: Coordinate, dim: IndexSet, axis: TimeAxi
 
 
 def match_dims(series: Series, sets: Mapping[str, IndexSet]) -> tuple[IndexSet, ...]:
-    """Return the sets over which a series runs: by name, by labels, or by a length that is unique.
-
-    Raises InputError when no set or more than one fits.
-    """
+    """Return the sets over which a series runs: by name, labels, or a length that is unique."""
     sizes = zip(series.dims, series.data.shape, strict=True)
     return tuple(_match(series, dim, size, sets) for dim, size in sizes)
 

@@ -30,14 +30,6 @@ def test_the_clock_of_a_stamp_is_held_against_the_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["7*x[t] <= 7*y[t]", "7*x[t] <= 7*30[kWh]", "x[t]*0.5 == 0.5*(y[t] + 30[kWh])"]
-)
-def test_a_factor_that_both_sides_share_needs_no_source(expression: str) -> None:
-    tracing = traced(expression)
-    assert (tracing.violations, tracing.open) == ([], [])
-
-
-@pytest.mark.parametrize(
     "expression", ["7*x[t] <= 3*y[t]", "7*x[t] <= y[t]", "7*x[t] + 7*y[t] <= 1"]
 )
 def test_any_other_factor_does(expression: str) -> None:

@@ -36,10 +36,7 @@ class DecisionEvaluator(Evaluator):
         self.close_calls = 0
 
     def number(self, node: Node, frame: Frame) -> Value:
-        """Return the numbers of a node, one per row.
-
-        Raises EvaluationError also for a number outside the domain of a function.
-        """
+        """Return the numbers of a node, one per row."""
         value = super().number(node, frame)
         if self.faults:
             raise EvaluationError(self.faults[0].text)
@@ -84,10 +81,7 @@ class Answer:
 
 
 def answers_of(results: Any) -> dict[str, Answer]:
-    """Return the numbers of results, or of the dataset they were written to.
-
-    Raises InputError when it is neither.
-    """
+    """Return the numbers of results, or of the dataset they were written to."""
     if hasattr(results, "series"):
         return {n: Answer(np.asarray(s.values), s.unit) for n, s in results.series.items()}
     if hasattr(results, "data_vars"):
@@ -173,9 +167,6 @@ class Bench:
 
 
 def in_unit(value: Value, unit: Unit) -> Value:
-    """Return a value that was declared in a unit; a bare number takes it.
-
-    Raises UnitError when it measures something else.
-    """
+    """Return a value that was declared in a unit; a bare number takes it."""
     reference = Value(np.zeros(1), unit, np.zeros(1))
     return arithmetic.align([reference, value])[1]

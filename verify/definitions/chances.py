@@ -84,10 +84,7 @@ _PURE: Final = ("log_standard_deviation", "shape", "probabilities")
 
 
 def misfit(bench: Bench, item: DrawDef, stored: Value) -> Floats:
-    """Return for every sample how far its probability is off, zero or less where it is right.
-
-    Raises EvaluationError when an argument cannot be evaluated.
-    """
+    """Return for every sample how far its probability is off, zero or less where it is right."""
     arguments = {key: _argument(bench, item, key, stored) for key in item.arguments}
     x = stored.data
     u = stream(item.generator, item.seed, item.name, x.size)

@@ -85,11 +85,7 @@ def _needed(equations: tuple[EquationDef, ...], item: EquationDef) -> list[Equat
 
 
 def carried(bench: Bench, item: EquationDef, refine: int) -> tuple[Value, int]:
-    """Return a state at the end of every period, and how many decisions were close calls.
-
-    Raises EvaluationError when a rate cannot be evaluated, or the exact solution takes too many
-    parts.
-    """
+    """Return a state at the end of every period, and how many decisions were close calls."""
     field = _Coupled(bench, item)
     start = field.start()
     cuts = _cuts(item, field.lengths) * refine

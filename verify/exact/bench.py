@@ -126,10 +126,7 @@ class ExactEvaluator(Evaluator):
         return self.floating.one_step_back(node, frame)
 
     def number(self, node: Node, frame: Frame) -> Value:
-        """Return the numbers of a node, one per row.
-
-        Raises NotExactError when it has no rational value: a function such as ``exp`` stands in it.
-        """
+        """Return the numbers of a node, one per row."""
         if isinstance(node, Reduce) and node.function not in ("sum", "expect", "sumsq"):
             raise NotExactError(f"{node.function} over a set")
         try:

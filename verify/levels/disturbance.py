@@ -42,10 +42,7 @@ SHOWN = 1000
 
 
 def disturbed(plant: Plant, rules: Sequence[Rule], wanted: Disturbances) -> dict[str, Any]:
-    """Return in which share of the runs all limits hold, and how each limit fares.
-
-    Raises InputError when a series that is to be disturbed does not exist.
-    """
+    """Return in which share of the runs all limits hold, and how each limit fares."""
     generator = np.random.default_rng(wanted.seed)
     targets = [_Target.of(plant, item) for item in wanted.items]
     tally: dict[str, dict[str, Any]] = {}

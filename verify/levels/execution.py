@@ -122,10 +122,7 @@ class Plant:
                 done.add(unit.model)
 
     def executed(self, unit: Dynamics) -> Run:
-        """Return what executing a unit gives, with the group it belongs to.
-
-        Raises EngiagentError when something is missing or does not fit.
-        """
+        """Return what executing a unit gives, with the group it belongs to."""
         known = self._runs.get(unit.name)
         if known is None:
             group = next(g for g in self.groups() if any(u.name == unit.name for u in g))
@@ -188,10 +185,7 @@ class Plant:
         ]
 
     def value(self, unit: Dynamics, word: str) -> Floats:
-        """Return a series of a unit: a decision as the schedule has it, a result recomputed.
-
-        Raises MissingQuantity when the schedule does not have it and physics does not answer it.
-        """
+        """Return a series of a unit: a decision as the schedule has it, a result recomputed."""
         found = None
         if SERIES[unit.model][word].kind == "decision":
             found = self.of(unit).claimed(word)

@@ -85,10 +85,7 @@ class Columns:
         return np.concatenate(self.pieces or [np.zeros(0)])
 
     def form(self, *values: Value) -> Form:
-        """Return a value as a form; several below one another.
-
-        Raises KeyError when one is made of a variable that has no columns.
-        """
+        """Return a value as a form; several below one another."""
         import scipy.sparse as sp
 
         rows, columns, factors = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]

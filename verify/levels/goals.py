@@ -95,20 +95,14 @@ class Objective:
 
 
 def evaluate_objective(bench: Bench, goal: Goal) -> Objective:
-    """Return the value of a plain objective, in the unit that it declares.
-
-    Raises EvaluationError when it cannot be evaluated or has another dimension.
-    """
+    """Return the value of a plain objective, in the unit that it declares."""
     value = bench.evaluator.evaluate(goal.expression)
     value, unit = _in_declared(value, goal.unit)
     return Objective(_shown(value, unit), str(unit), goal.sense, value)
 
 
 def evaluate_declared(bench: Bench, core: Core) -> Objective:
-    """Return the value of a blueprint's objective.
-
-    Raises EvaluationError when something in it cannot be evaluated or has another dimension.
-    """
+    """Return the value of a blueprint's objective."""
     definition = core.objective_function
     if definition is None:
         raise EvaluationError("the blueprint has no objective")
@@ -239,10 +233,7 @@ def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str
 def soft_costs(
     bench: Bench, core: Core, unit: Unit, growth: Growth | None = None
 ) -> Iterator[tuple[Value, SoftCost]]:
-    """Yield what each soft constraint costs, in SI and for the certificate.
-
-    Raises EvaluationError when a soft constraint is no comparison or its weight does not fit.
-    """
+    """Yield what each soft constraint costs, in SI and for the certificate."""
     for constraint in core.constraints:
         if constraint.hard is False and constraint.penalty is not None:
             penalty = constraint.penalty
@@ -261,8 +252,6 @@ def soft_cost(
     """Return cost in SI, the sum of the slacks, and the unit of the slacks.
 
     With ``growth`` every row costs what it does in its worst case.
-
-    Raises EvaluationError when the constraint is no comparison or the weight does not fit.
     """
     name = constraint.constraint_id
     frame = bench.evaluator.frame(constraint.forall, constraint.where)

@@ -105,8 +105,6 @@ def programme_of(
 
     ``boxes``, ``rows``: the variables' bounds and the hard rows; None takes those that the core
     declares.
-
-    Raises NoProgrammeError when something in it cannot be evaluated, or it is too large.
     """
     try:
         return _built(bench, core, objective, boxes, rows)

@@ -227,8 +227,6 @@ def weights_of(
     ``given``: by constraint id; those of a chain's n-th comparison may be named ``id__n``. A
     positive one belongs to a lower limit. ``scale``: the unit of the objective, None for a ray.
     ``sign``: -1 for a maximisation, whose multipliers have the other sign.
-
-    Raises EvaluationError when the multipliers do not fit their rows.
     """
     chains: dict[str, list[Row]] = {}
     for row in rows:

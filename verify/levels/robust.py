@@ -42,10 +42,7 @@ class Swung:
     orders: Mapping[int, Uncertainty]
 
     def growth(self, value: Value) -> Floats:
-        """Return by how much each row can grow at most.
-
-        Raises EvaluationError when it is not affine in the uncertain parameters.
-        """
+        """Return by how much each row can grow at most."""
         if value.degree > 1:
             raise EvaluationError("this is not affine in the uncertain parameters")
         total = np.zeros(value.data.size)
@@ -108,10 +105,7 @@ def _constant(symbol: Symbol) -> Symbol:
 
 
 def swung(bench: Bench, core: Core) -> Swung | None:
-    """Return what is uncertain, None where nothing is.
-
-    Raises EngiagentError when an uncertain parameter is declared wrongly.
-    """
+    """Return what is uncertain, None where nothing is."""
     if not any(parameter.uncertain is not None for parameter in core.parameters):
         return None
     declarations = _Declarations(core, bench.declarations.folder)
@@ -147,10 +141,7 @@ def check_robust(uncertain: Swung, core: Core) -> Iterator[Outcome]:
 
 
 def robust_objective(uncertain: Swung, core: Core, nominal: Objective) -> Objective:
-    """Return the objective at its worst over what is uncertain.
-
-    Raises EvaluationError when it is not affine in the uncertain parameters.
-    """
+    """Return the objective at its worst over what is uncertain."""
     hard = tuple(c for c in core.constraints if c.hard is not False)
     plain = evaluate_declared(uncertain.bench, replace(core, constraints=hard))
     unit = parse_unit(nominal.unit)

@@ -10,10 +10,7 @@ from engiagent.verify.plants.entry import Entry
 
 @cache
 def entry_of(model: str) -> Entry:
-    """Return how the checker executes a model of components, by the module its slot file names.
-
-    Raises EngiagentError for a model that is not known.
-    """
+    """Return how the checker executes a model of components, by the module its slot file names."""
     if model not in COMPONENTS:
         known = ", ".join(COMPONENTS)
         raise EngiagentError(f"the checker knows no model {model!r}; it knows {known}")
