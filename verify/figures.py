@@ -56,6 +56,11 @@ for _names in (
     "due tre quattro cinque sei sette otto nove dieci undici dodici",
 ):
     _WORDS |= {_name: 2.0 + _k for _k, _name in enumerate(_names.split())}
+_ORDINALS = (
+    *("second", "third", "fourth", "fifth", "sixth", "seventh"),
+    *("eighth", "ninth", "tenth", "eleventh", "twelfth"),
+)
+_ORDINAL = re.compile(rf"\b(?:the|every|each|and)\s+({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 _WORD = re.compile(r"\b(" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
 _NOTHING = re.compile(
     r"\b(?:none|nil|empty|zero|at rest|at a standstill|shut down|stopped|"
@@ -146,6 +151,8 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
         one = amount if figure.value == 1.0 else None
     for match in _WORD.finditer(plain):
         yield Figure(_WORDS[match[1].lower()], unit_after(plain[match.end() :]))
+    for match in _ORDINAL.finditer(plain):
+        yield Figure(2.0 + _ORDINALS.index(match[1].lower()), None)
 
 
 def _plain(text: str, whole: str | None = None) -> str:
@@ -196,6 +203,26 @@ def in_points(text: str, whole: str) -> str:
         return text
     text = _POINTED.sub(lambda found: re.sub(r"\D", "", found[0]), text)
     return _PARTED.sub(r"\1.\2", text)
+
+
+_OTHERWISE_NOTHING = re.compile(
+    r"\b(?:otherwise|else|elsewhere|outside|at (?:all )?other (?:times|hours)|the rest)\b"
+    r"[^.;\d]{0,30}\b(?:none|nil|zero|nothing|no|0)\b"
+    r"|\b(?:none|nil|zero|nothing|0)\b[^.;\d]{0,12}\b(?:otherwise|else|elsewhere|outside|"
+    r"at (?:all )?other (?:times|hours))\b",
+    re.IGNORECASE,
+)
+
+
+def says_otherwise_nothing(text: str) -> bool:
+    """Whether a piece of text gives zero beside amounts that hold at other times.
+
+    Examples
+    --------
+    >>> says_otherwise_nothing("9 kW from 08:00 to 10:00, otherwise none")
+    True
+    """
+    return _OTHERWISE_NOTHING.search(text) is not None
 
 
 def says_nothing(text: str) -> bool:

@@ -10,7 +10,7 @@ from engiagent.blueprint.timeaxis import parse_step
 from engiagent.units.currencies import MATH
 from engiagent.units.unit import parse_unit
 from engiagent.verify.figures import figures
-from engiagent.verify.levels.restated import repeats_number, same_amount
+from engiagent.verify.levels.restated import repeats_number, repeats_requirement, same_amount
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves, is_most_of
 from engiagent.verify.requirements import squeezed
 
@@ -71,8 +71,13 @@ _TIME_OF_DAY: Final = re.compile(
 )
 _SECTION: Final = re.compile(r"[ \t>*_(-]{0,12}\d{1,2}(?:\.\d{1,2}){1,3}[.)*_]{0,3}[ \t]+[A-Z]")
 """The number of a paragraph before its first word, as in "2.2 A pump may be …"."""
+_COLON: Final = re.compile(r":\s*")
+_BLANK: Final = re.compile(r"\s*")
+_STATEMENT_END: Final = re.compile(r"[.;!?]\s|\n\s*\n|$")
+"""Of what follows a colon: a statement, a list or a table."""
 _RANGE: Final = re.compile(r"\\[lc]?dots|…|\.\.\.|\\sum|\\forall")
 _COUNTS: Final = frozenset(["person"])
+_SUPPOSED: Final = re.compile(r"\W*(?:please\s+)?(?:we\s+)?(?:assum|suppos)(?:e|ed|ing)\b", re.I)
 _VERBS: Final = re.compile(
     r"\b(am|is|are|was|were|be|been|being|must\w*|shall|should|ha[sd]|have|may|can\w*|needs?|"
     r"never|only|not|exceed\w*|maintain\w*|keeps?|kept|forbid\w*|requires?|does|do|will|would)\b",
@@ -194,7 +199,7 @@ class Uncovered(NamedTuple):
     """What of a text nobody accounted for, and what it merely says again.
 
     ``numbers``, ``demands``: findings for numbers, and the words of requirements. ``repeated``:
-    numbers that repeat accounted ones, with where these stand. ``bare``: the
+    numbers and requirements that repeat accounted ones, with where these stand. ``bare``: the
     findings for numbers without a unit that no requirement has, as those of hours and items.
     """
 
@@ -247,7 +252,17 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
             first = line_of(problem, other.span[0])
             repeated.append(f"{shown!r} in line {line} of the text repeats that of line {first}")
     spans = used_spans(blueprint, problem, True, idle)
-    demands = [squeezed(problem.text[slice(*c)]) for c in clauses if not _touched(c, spans)]
+    known = [squeezed(problem.text[slice(*c)]) for c in clauses if _touched(c, spans)]
+    demands = []
+    for clause in clauses:
+        words = squeezed(problem.text[slice(*clause)])
+        if _touched(clause, spans) or _introduces(problem, clause, spans):
+            continue
+        again = repeats_requirement(words, known)
+        if again is None:
+            demands.append(words)
+        else:
+            repeated.append(f"{words!r} repeats {again!r}")
     return Uncovered(numbers, demands, repeated, frozenset(numbers) - amounts)
 
 
@@ -314,7 +329,9 @@ def _demanding(problem: ProblemLike) -> Iterator[Span]:
 
 
 def _demands(words: str) -> bool:
-    """Whether some words ask for something."""
+    """Whether some words ask for something; what is to be assumed does so by numbers alone."""
+    if _SUPPOSED.match(words) and not re.search(r"\d", words):
+        return False
     words = _NO_DEMAND.sub(" ", words)
     return bool(DEMANDS.search(words) or _ONLY.search(words))
 
@@ -362,6 +379,20 @@ def _in_formula(
             return True
         return value == 0.0 and any(formula[0] < _place(q)[0] < formula[1] for q in used)
     return any(same_amount(quantity, other) for other in used)
+
+
+def _introduces(problem: ProblemLike, clause: Span, spans: list[Span]) -> bool:
+    """Whether a clause without an amount says only what its colon then gives, which is used.
+
+    As "The converter works one way at a time: charge or discharge, never both".
+    """
+    after = _COLON.match(problem.text, clause[1])
+    if problem.text[clause[0] : clause[1]].rstrip().endswith(":"):
+        after = _BLANK.match(problem.text, clause[1])
+    if after is None or has_amount(problem.text[slice(*clause)], problem.text):
+        return False
+    stop = _STATEMENT_END.search(problem.text, after.end())
+    return _touched((after.end(), stop.start() if stop else len(problem.text)), spans)
 
 
 def _only_in_heading(problem: ProblemLike, quantity: Any) -> bool:

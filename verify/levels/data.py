@@ -25,6 +25,7 @@ from engiagent.verify.figures import (
     Figure,
     figures,
     says_nothing,
+    says_otherwise_nothing,
     sequences,
     units_of_each,
     without_counts,
@@ -433,6 +434,11 @@ def _column_leaves(problem: ProblemLike, source: Source) -> list[Source]:
     return [Source("table", cell.span, cell.text, fields) for cell in cells]
 
 
+_ONE_OVER: Final = re.compile(r"(?<![\d.,])1\s?/\s?$")  # "for 1 kWh 1/0.94 kWh is taken out"
+_TIMES_NAME: Final = re.compile(r"\s*(?:[×⋅·*]|\\times\b|\\cdot\b|times\b)\s*[A-Za-z\\]")
+"""Behind a coefficient: its unit is not that of its row, but what the formula leaves."""
+
+
 def _compare(
     tracing: Tracing, name: str, value: float, unit: Unit, leaves: Sequence[Source]
 ) -> None:
@@ -441,6 +447,11 @@ def _compare(
         beside = unit_elsewhere(tracing.problem, leaf, unit)
         for figure in figures(_with_units(leaf, tracing.problem), tracing.problem.text):
             found.append(figure if figure.unit is not None else Figure(figure.value, beside))
+        text = tracing.problem.text
+        if leaf.span is not None and (
+            _TIMES_NAME.match(text, leaf.span[1]) or _ONE_OVER.search(text[: leaf.span[0]][-8:])
+        ):
+            found += [Figure(f.value, None) for f in found]
     if _is_nothing(leaves, tracing.problem.text, unit, found):
         if value == 0.0:
             return
@@ -531,6 +542,8 @@ def _is_nothing(leaves: Sequence[Source], text: str, unit: Unit, found: Sequence
     A temperature has no such zero.
     """
     amounts = [f for f in found if f.unit is not None and f.unit.dimension == unit.dimension]
+    if not unit.is_point and any(says_otherwise_nothing(words_of(leaf, text)) for leaf in leaves):
+        return True
     if unit.is_point or any(f.value != 0.0 for f in amounts):
         return False
     zero = bool(found) and all(f.value == 0.0 for f in found)
