@@ -1,6 +1,5 @@
 """Columns become series of quantities: names, units, signs, time sets, elements of variables."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -18,7 +17,7 @@ from engiagent.verify.alignment import Stamps, align
 from engiagent.verify.foreign import Reading
 from engiagent.verify.naming import NEAREST, Known, proposed_map
 from engiagent.verify.reading import Column, Content
-from engiagent.verify.series import TIMED, Coordinate, Series, label_text
+from engiagent.verify.series import TIMED, Coordinate, Series
 from engiagent.verify.vocabulary import declared_unit, is_state
 
 PAIRS: Final = {
@@ -36,18 +35,15 @@ def name_columns(
     content: Content, known: Known, reading: Reading
 ) -> tuple[dict[str, Series], list[str]]:
     """Return series by variable name and by quantity, and what was assumed."""
-    whole = {c.header if c.header in known.elements else t: c for t, c in content.columns.items()}
-    work = _Assigning(replace(content, columns=whole), known, reading)
+    work = _Assigning(content, known, reading)
     for target, title, column in work.mapped_columns():
         work.enter(target, title, column)
-    spelt = (f"{name}[{label}]" for name, there in work.elements.items() for label in there)
-    work.mapped = {*work.series, *spelt}
+    work.mapped = {*work.series}
     for title, fault in content.faults.items():
         if known.full_name(title) in known.names - work.mapped:
             raise fault
-    for title, column in whole.items():
+    for title, column in content.columns.items():
         work.enter_by_name(title, column)
-    work.join_elements()
     work.report_unused()
     return work.series, work.notes
 
@@ -61,8 +57,6 @@ class _Assigning:
     notes: list[str] = field(default_factory=list)
     mapped: set[str] = field(default_factory=set)
     """What the user's map names, which goes before columns of that name."""
-    elements: dict[str, dict[str, Series]] = field(default_factory=lambda: defaultdict(dict))
-    """By variable and label the series of a column ``p[G1]``."""
     taken: set[str] = field(default_factory=set)
     unused: list[str] = field(default_factory=list)
 
@@ -73,17 +67,16 @@ class _Assigning:
             turned = self._title(written) not in columns and written.startswith("-")
             title = self._title(written[1:].strip() if turned else written)
             self.taken.add(title)
-            if title in columns:
-                column = columns[title]
-                yield target, title, replace(column, data=-column.data) if turned else column
-            elif title in faults:
+            if title in faults:
                 raise faults[title]
-            else:
+            if title not in columns:
                 near = get_close_matches(title, list(columns), 1, NEAREST)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 what = f"the mapping names the column {title!r}{hint}"
                 expected = f"one of {', '.join(columns) or 'none: it has no columns'}"
                 raise InputError(what, "the schedule", expected=expected)
+            column = columns[title]
+            yield target, title, replace(column, data=-column.data) if turned else column
 
     def _title(self, written: str) -> str:
         """Return the name of a column whose header is written out, with its unit."""
@@ -100,11 +93,10 @@ class _Assigning:
         target = title if title in known.variables else column.quantity or known.full_name(title)
         if title in self.taken:
             return
-        variable = known.elements[target][0].name if target in known.elements else target
-        if target in self.mapped or variable in self.mapped:
+        if target in self.mapped:
             self.unused.append(title)
             return
-        if target in known.names or target in known.elements:
+        if target in known.names:
             if target not in (title, column.quantity):
                 self.notes.append(f"the column {title} is taken as {target}")
             self.enter(target, title, column)
@@ -117,23 +109,15 @@ class _Assigning:
         self.add(target, replace(column, unit=self.reading.units.get(title, column.unit)))
 
     def enter(self, target: str, title: str, column: Column) -> None:
-        """Enter a column as a quantity, as an element of a variable, or taken apart by its sign."""
-        known, name = self.known, self.known.full_name(target)
-        definition, (variable, label) = known.definition(name), known.elements.get(name, (None, ""))
-        if variable is not None and split_header(column.header).unit_text == label:
-            column = replace(column, unit=None)  # p[G1]: the label in brackets
+        """Enter a column as a quantity, or taken apart by its sign."""
+        name = self.known.full_name(target)
+        definition = self.known.definition(name)
         also = () if definition is None else (definition.name, str(definition.quantity))
         for unit in [self.reading.units.get(n) for n in (title, *also, name, target)]:
             column = column if unit is None else replace(column, unit=unit)
         owner, dot, word = name.rpartition(".")
         into = word.removeprefix("net_")
-        if variable is not None:
-            there = self.elements[variable.name]
-            if label in there:
-                what = f"two columns of the schedule are {variable.name}[{label}]"
-                raise InputError(what, column.file, found=title)
-            there[label] = self.read(variable.name, column)
-        elif name not in known.names and into != word and into in PAIRS:
+        if name not in self.known.names and into != word and into in PAIRS:
             self.add_net(name, [f"{owner}{dot}{part}" for part in (into, PAIRS[into])], column)
         else:
             self.add(name, column)
@@ -151,34 +135,9 @@ class _Assigning:
             expected = f"{' and '.join(names)} in columns of their own, or the problem's step"
             raise InputError(what, column.file, expected=expected)
 
-    def join_elements(self) -> None:
-        """Enter variables of which there is a column for every label."""
-        for name, there in self.elements.items():
-            dims = self.known.dims(self.known.variables[name])
-            timed = [dim.name for dim in dims if dim.root.kind in TIMED]
-            across = next(k for k, dim in enumerate(dims) if dim.name not in timed)
-            labels = [label_text(label) for label in dims[across].labels]
-            for absent in [label for label in labels if label not in there][:1]:
-                raise InputError(f"there is no column {name}[{absent}]", "the schedule")
-            parts = [there[label] for label in labels]
-            data = [part.converted(parts[0].unit) for part in parts]
-            if not timed:  # one number, in each row the same
-                data = [one if np.ptp(one) else one[:1] for one in data]
-            marks = [[np.asarray(m).tolist() for m in p.coordinates.values()] for p in parts]
-            same = marks.count(marks[0]) == len(marks) and len({one.shape for one in data}) == 1
-            if not same or not (timed or data[0].size == 1):
-                raise InputError(f"the columns of {name} differ in length or time", "the schedule")
-            axes = dict(zip(timed, parts[0].coordinates.values(), strict=False))
-            whole = np.stack(data, axis=across) if timed else np.concatenate(data)
-            names = tuple(dim.name for dim in dims)
-            self._keep(name, replace(parts[0], data=whole, dims=names, coordinates=axes), None)
-
     def add(self, name: str, column: Column) -> None:
-        """Read a column and keep it under its variable and its quantity."""
-        self._keep(name, self.read(name, column), column.quantity)
-
-    def _keep(self, name: str, found: Series, quantity: str | None) -> None:
-        """Keep a series under its variable and its quantity."""
+        """Read a column and store it under its variable and its quantity."""
+        found, quantity = self.read(name, column), column.quantity
         definition = self.known.definition(name)
         also = () if definition is None else (definition.name, definition.quantity)
         for key in sorted({name, quantity or name, *filter(None, also)}):

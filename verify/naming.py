@@ -16,7 +16,6 @@ from engiagent.errors import EngiagentError
 from engiagent.units.headers import split_header
 from engiagent.verify.documents import Declarations
 from engiagent.verify.requirements import Requirements
-from engiagent.verify.series import TIMED, label_text
 from engiagent.verify.vocabulary import SERIES
 
 NEAREST: Final = 0.6
@@ -45,20 +44,6 @@ class Known:
     def names(self) -> frozenset[str]:
         """Every name that a column may have."""
         return frozenset(self.variables) | frozenset(self.by_quantity) | self.quantities
-
-    @cached_property
-    def elements(self) -> dict[str, tuple[VariableDef, str]]:
-        """By ``p[G1]`` a variable over labels, and perhaps time, and a label."""
-        return {
-            f"{name}[{label_text(label)}]": (definition, label_text(label))
-            for definition in self.variables.values()
-            for dims in (self.dims(definition),)
-            for across in ([dim for dim in dims if dim.root.kind not in TIMED],)
-            if len(across) == 1 and len(dims) < 3
-            for label in across[0].labels
-            for name in (definition.name, definition.quantity)
-            if name
-        }
 
     @cached_property
     def _spelt(self) -> dict[str, set[str]]:
@@ -108,7 +93,7 @@ class Known:
         Columns that differ in the unit alone have it in their names.
         """
         for words in dict.fromkeys((name, split_header(name).name)):
-            if words in self.names or words in self.elements:
+            if words in self.names:
                 return words
             found = self._spelt.get(squeezed_name(words), set())
             if len(found) == 1:

@@ -14,7 +14,7 @@ from engiagent.errors import InputError
 from engiagent.io.plainyaml import loads_yaml
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.foreign import Reading, load_mapping
-from tests.verify.small import document, rule
+from tests.verify.small import document
 
 N = 24
 RNG = np.random.default_rng(3)
@@ -430,38 +430,6 @@ def test_a_net_power_that_changes_its_sign_inside_a_period_is_refused(tmp_path: 
     frame = pd.DataFrame({"time": finer, "P": np.tile([1.0, -1.0], N)})
     with pytest.raises(InputError, match="changes its sign inside a period"):
         told(_written(path, frame), mapping={"battery.net_charge": "P"})
-
-
-def test_a_variable_over_units_comes_from_a_column_for_each(tmp_path: Path) -> None:
-    blueprint = document(
-        [{"name": "p", "index": ["g in G", "t in T"], "lower": 0, "upper": 5, "unit": "MW"}],
-        [rule("sum(p[g, t] for g in G) == 3[MW]")],
-        {"sense": "minimize", "unit": "MW", "expression": "sum(p['b', t] for t in T)"},
-        sets=[
-            {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 3},
-            {"name": "G", "kind": "labels", "elements": ["a", "b"]},
-        ],
-    )
-    a, b = np.array([1.0, 2.0, 2.5]), np.array([2.0, 1.0, 0.5])
-    path = tmp_path / "plan.csv"
-    for heads in (("p[b]", "p[a]"), ("p[b] [kW]", "p[a]"), ("P1", "P2")):
-        scale = 1e3 if "kW" in heads[0] else 1.0
-        pd.DataFrame({heads[0]: b * scale, heads[1]: a}).to_csv(path, index=False)
-        mapping = {"p[b]": "P1", "p[a]": "P2"} if "P1" in heads else {"p[a]": "p[a]"}
-        certificate = told(path, blueprint, mapping=mapping)
-        assert not certificate.violations
-        assert certificate.objective is not None
-        assert certificate.objective["value"] == pytest.approx(3.5)
-    pd.DataFrame({"p[b]": b}).to_csv(path, index=False)
-    with pytest.raises(InputError, match=r"there is no column p\[a\]"):
-        told(path, blueprint)
-    pd.DataFrame({"p_b": b, "p_a": a}).to_csv(path, index=False)
-    with pytest.raises(InputError, match=r"no column of the schedule is a quantity"):
-        told(path, blueprint)
-    hours = ["00:00", "01:00", "02:00"]
-    tidy = [(h, g, v) for g, vs in (("b", b), ("a", a)) for h, v in zip(hours, vs, strict=True)]
-    with pytest.raises(InputError, match="6 values"):
-        told(_written(path, pd.DataFrame(tidy, columns=["time", "unit", "p"])), blueprint)
 
 
 def test_states_at_ends_are_not_moved_by_a_step(tmp_path: Path) -> None:
