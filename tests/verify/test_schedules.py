@@ -12,9 +12,9 @@ import xarray as xr
 from engiagent.errors import InputError
 from engiagent.io.gridfiles import read_arrays
 from engiagent.verify.alignment import Stamps
-from engiagent.verify.reading import read_dataset
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
+from engiagent.verify.reading import read_dataset
 from engiagent.verify.requirements import parse_requirements
 from tests.verify import example
 from tests.verify.small import document
