@@ -13,11 +13,7 @@ from jsonschema import Draft202012Validator
 
 from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes
-from engiagent.formulations.compile import compile_blueprint
-from engiagent.run.certify import certify
 from engiagent.run.edits import set_value, with_changes
-from engiagent.solvers.solution import to_dataset
-from engiagent.solvers.solving import solve
 from engiagent.text import corpus_root
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
@@ -28,7 +24,6 @@ from engiagent.verify.claims import (
     Plan,
     Reading,
     overrides_of,
-    reading_line,
     verdict_line,
     verdict_of,
 )
@@ -116,35 +111,6 @@ def test_the_same_plan_is_worth_what_its_reading_is_worth(tmp_path: Path) -> Non
         assert again.to_json() == one.to_json()  # the verdict is in the certificate
 
 
-def wrong(value: float) -> Blueprint:
-    """Return the reference blueprint with a limit that the text does not have."""
-    document = example.blueprint_dict()
-    document["core_model_elements"]["constraints"].append(
-        {
-            "constraint_id": "calm",
-            "forall": ["t in T"],
-            "expression": f"charge[t] <= {value}[kW]",
-            "category": "Physical Laws",
-            "source_reference": {"kind": "assumption", "reason": "gentle on the cells"},
-        }
-    )
-    return Blueprint.from_dict(document)
-
-
-def test_a_wrong_blueprint_beside_a_text_without_annotations_is_solved_and_no_more(
-    tmp_path: Path,
-) -> None:
-    """A limit that nobody asked for: the plan is the best of the wrong blueprint."""
-    problem = example.make_problem(tmp_path)
-    blueprint = wrong(30.0)
-    program = compile_blueprint(blueprint, problem.folder)
-    certificate = check(problem, to_dataset(program, solve(program, isolate=False)), blueprint)
-    assert (certificate.verdict, certificate.plan["holds"]) == ("solved", "pass")
-    line = reading_line(certificate.to_dict())
-    assert line.startswith("author only: only the author")
-    assert "of the text open" in line
-
-
 def formal() -> dict[str, Any]:
     return mapping("""
         schema: engiagent-blueprint/1
@@ -163,34 +129,6 @@ def formal() -> dict[str, Any]:
 def written(path: Path, document: dict[str, Any]) -> Path:
     path.write_text(json.dumps(document), encoding="utf-8")
     return path
-
-
-def test_what_could_not_be_established_is_named_with_its_level(tmp_path: Path) -> None:
-    document = formal()
-    core = document["core_model_elements"]
-    core["sets"] = [
-        {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 2},
-        {"name": "I", "kind": "instants", "of": "T"},
-    ]
-    core["decision_variables"] += [
-        {
-            "name": "level",
-            "index": ["i in I"],
-            "lower": 0,
-            "upper": "capacity",
-            "unit": "kWh",
-            "quantity": "pond.state_of_charge",
-            "role": "state",
-        }
-    ]
-    found = invoke(
-        "solve", written(tmp_path / "b.json", document), "--json", "--out", tmp_path / "r"
-    )
-    assert answer(found)["verdict"] == "undecided"
-    words = "physics: the state pond.state_of_charge has no dynamics"
-    assert words in answer(found)["reason"]
-    assert f"could not be checked in full ({words}" in found.stderr
-    assert words in (tmp_path / "r/report.html").read_text("utf-8")
 
 
 def test_a_formal_input_is_its_own_statement(tmp_path: Path) -> None:
@@ -287,23 +225,6 @@ def test_a_value_that_is_set_back_is_no_change() -> None:
     set_value(document, "capacity", 300.0)
     set_value(document, "capacity", 250.0)
     assert overrides_of(Blueprint.from_dict(document)) == ()
-
-
-def test_a_missing_value_that_is_given_is_told_apart_from_one_that_is_changed() -> None:
-    document = formal()
-    parameter = document["core_model_elements"]["parameters"][0]
-    del parameter["value"]
-    parameter["status"] = "missing"
-    blueprint = Blueprint.from_dict(document)
-    without = certify(None, None, blueprint, folder=Path(), name="store")
-    assert (without.verdict, without.missing) == ("ill-posed", ("capacity",))
-    set_value(document, "capacity", 300.0)
-    given_ = certify(
-        None, {"stored": 300.0}, Blueprint.from_dict(document), folder=Path(), name="store"
-    )
-    assert given_.line == "certified with 1 value given by the user: capacity 300 kWh" or (
-        given_.verdict == "feasible" and "given by the user: capacity 300 kWh" in given_.line
-    )
 
 
 def test_that_nothing_is_allowed_needs_a_reading_too(tmp_path: Path) -> None:

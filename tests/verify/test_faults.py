@@ -226,21 +226,6 @@ def test_an_untraced_number_and_an_unverified_derivation_do_not_pass(
         assert any("eta" in item for item in certificate.reading["open"])
 
 
-def test_a_relation_is_evaluated_over_its_sources(tmp_path: Path, solved: xr.Dataset) -> None:
-    def change(core: dict[str, Any], value: float) -> None:
-        source = {"kind": "derived", "of": example.spot("90 %"), "relation": "sqrt(x0)"}
-        core["parameters"].append(
-            {"name": "one_way", "value": value, "unit": "1", "source_reference": source}
-        )
-        use(core, "soc[first(I)] >= one_way*0[kWh]")
-
-    problem = example.make_problem(tmp_path)
-    right = check(problem, solved, edited(lambda core: change(core, 0.9**0.5)))
-    wrong = check(problem, solved, edited(lambda core: change(core, 0.94)))
-    assert right.levels["data"]["status"] == "pass"
-    assert "data" in accused(wrong)
-
-
 def test_an_assumption_is_listed_and_a_missing_value_makes_it_ill_posed(
     tmp_path: Path, solved: xr.Dataset
 ) -> None:

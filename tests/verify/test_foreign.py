@@ -399,24 +399,6 @@ def test_what_is_wrong_with_json_is_told_with_its_place(
 # --- names -------------------------------------------------------------------------------------
 
 
-def test_names_that_are_close_are_suggested_and_never_guessed(tmp_path: Path) -> None:
-    path = tmp_path / "plan.csv"
-    pd.DataFrame({"P_charge": CHARGE, "P_dis": DISCHARGE, "pv": 1.0}).to_csv(path, index=False)
-    with pytest.raises(InputError, match=r"or a map: --map battery.charge=P_charge"):
-        told(path)
-    frame = pd.DataFrame({"charge": CHARGE, "bat_discharge": DISCHARGE})
-    certificate = told(_written(path, frame))
-    assert certificate.verdict == "undecided"
-    assert any("--map battery.discharge=bat_discharge" in note for note in certificate.notes)
-    every = frame.rename(columns={"bat_discharge": "discharge"}).assign(soc=ENERGY[1:], wind=3.0)
-    assert any(note.startswith("not used: wind") for note in told(_written(path, every)).notes)
-    with pytest.raises(InputError, match=r"column 'P_chrge'; did you mean 'P_charge'"):
-        told(
-            _written(path, frame.rename(columns={"charge": "P_charge"})),
-            mapping={"charge": "P_chrge"},
-        )
-
-
 def test_a_power_in_energy_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "plan.csv"
     pd.DataFrame({"charge [kWh]": CHARGE, "discharge": DISCHARGE}).to_csv(path, index=False)
@@ -442,17 +424,6 @@ def test_states_at_ends_are_not_moved_by_a_step(tmp_path: Path) -> None:
         reading: dict[str, Any] = {"labels": "end"} if stamps is ends else {}
         notes = told(_written(path, stamps), **reading).notes
         assert any("one value per period" in note for note in notes)
-
-
-def test_numbers_beyond_the_stamps_are_no_rows_of_theirs(tmp_path: Path) -> None:
-    path = tmp_path / "plan.json"
-    content = {"time": HOURS.astype(str).tolist(), "discharge": DISCHARGE.tolist()}
-    path.write_text(json.dumps({**content, "charge": [*CHARGE.tolist(), 1.0]}))
-    with pytest.raises(InputError, match="25 values"):
-        told(path)
-    state = {"charge": CHARGE.tolist(), "soc": ENERGY.tolist()}
-    path.write_text(json.dumps({**content, **state}))
-    assert_the_plan(told(path))
 
 
 # --- mapping files -----------------------------------------------------------------------------

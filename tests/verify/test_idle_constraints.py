@@ -134,34 +134,3 @@ def test_a_store_without_dynamics_is_not_executed(tmp_path: Path, role: str) -> 
     found = check(example.make_problem(tmp_path), example.solve(), example.blueprint(data=data))
     assert found.levels["physics"]["status"] == "unchecked"
     assert found.verdict != "certified"
-
-
-@pytest.mark.parametrize("charged", [0, 6])
-def test_a_content_is_judged_alike_as_a_variable_and_as_an_expression(
-    tmp_path: Path, charged: int
-) -> None:
-    judged = {}
-    for kind in ("variable", "expression"):
-        data, solution = example.blueprint_dict(), example.solve()
-        core = data["core_model_elements"]
-        if kind == "expression":
-            del core["decision_variables"][-1]
-            core["constraints"] = core["constraints"][2:]
-            core["expressions"] = [
-                {
-                    "name": "soc",
-                    "index": ["i in I"],
-                    "unit": "kWh",
-                    "quantity": "battery.state_of_charge",
-                    "expression": "E_start + sum((eta*charge[s] - discharge[s]/eta)*dt(s) "
-                    "for s in T if pos(s) < pos(i))",
-                }
-            ]
-            solution = solution.drop_vars(["dual__dynamics", "dual__initial"])
-        solution["charge"].values[:charged] = 40
-        problem = example.make_problem(tmp_path)
-        found = check(problem, solution, example.blueprint(data=data))
-        limits = {str(v["check"]) for v in found.violations}
-        judged[kind] = (found.verdict, "above:battery.state_of_charge" in limits)
-    assert judged["variable"] == judged["expression"]
-    assert judged["variable"] == (("violated", True) if charged else ("solved", False))

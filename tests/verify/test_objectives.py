@@ -136,9 +136,6 @@ def test_a_goal_keeps_its_limit(limit: Any, fails: bool) -> None:
         assert found.violations[0]["unit"] == "kW"
 
 
-SOFT = {"hard": False, "penalty": {"weight": "50[EUR/kWh]"}}
-
-
 @pytest.mark.parametrize(
     ("text", "penalty", "x", "slack", "cost"),
     [

@@ -10,14 +10,10 @@ import pytest
 import xarray as xr
 
 from engiagent.errors import InputError
-from engiagent.io.gridfiles import read_arrays
-from engiagent.verify.alignment import Stamps
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
-from engiagent.verify.reading import read_dataset
 from engiagent.verify.requirements import parse_requirements
 from tests.verify import example
-from tests.verify.small import document
 
 YAML = """schema: engiagent-requirements/1
 sets:
@@ -198,60 +194,3 @@ def test_infinite_numbers_in_a_dataset_never_pass(
     wrong["charge"][2] = np.inf
     with pytest.raises(InputError, match="inf"):
         check(problem, wrong, example.blueprint())
-
-
-def test_a_netcdf_file_holds_the_dataset_that_it_was_written_from(tmp_path: Path) -> None:
-    hours = pd.date_range("2025-07-01", periods=3, freq="90min")
-    data = xr.Dataset(
-        {
-            "p": (("G", "time"), np.arange(6.0).reshape(2, 3), {"units": "kW", "quantity": "a.b"}),
-            "on": ("time", np.array([True, False, True])),
-            "count": ((), 3),
-            "gap": ("time", [1.0, np.nan, 2.0]),
-            "when": ("time", hours),
-            "remark": ("time", ["x", "y", "z"]),
-        },
-        coords={"time": hours, "G": ["north", "süd"], "extra": ("time", [7, 8, 9])},
-        attrs={"status": "optimal", "objective": 3.5},
-    )
-    data.time.attrs["zone"] = "Europe/Berlin"
-    data.to_netcdf(tmp_path / "plan.nc")
-    written, there = read_dataset(read_arrays(tmp_path / "plan.nc")), read_dataset(data)
-    assert set(written.columns) == set(there.columns) == {"p", "on", "count", "gap"}
-    assert set(written.faults) == set(there.faults) == {"when", "remark"}
-    assert {k: str(v) for k, v in written.claims.items()} == {
-        "status": "optimal",
-        "objective": "3.5",
-    }
-    for name, column in written.columns.items():
-        other = there.columns[name]
-        assert np.array_equal(column.data, other.data, equal_nan=True)
-        assert (column.unit, column.quantity, column.dims) == (
-            (other.unit, other.quantity, other.dims)
-        )
-        assert column.marks.keys() == other.marks.keys()
-        for dim, marks in column.marks.items():
-            beside = other.marks[dim]
-            if isinstance(marks, Stamps) and isinstance(beside, Stamps):
-                assert np.array_equal(marks.seconds, beside.seconds)
-                assert marks.zoned is beside.zoned is True
-            else:
-                assert marks == beside == ("north", "süd")
-
-
-def test_an_expression_of_a_dataset_is_no_element_of_its_variable(tmp_path: Path) -> None:
-    blueprint = document(
-        [{"name": "p", "index": ["g in G"], "unit": "kW"}],
-        [],
-        {"sense": "minimize", "unit": "kW", "expression": "sum(p[g] for g in G)"},
-        sets=[{"name": "G", "kind": "labels", "elements": ["a", "b"]}],
-    )
-    own = {"units": "kW"}
-    plan = xr.Dataset(
-        {"p": ("G", [1.0, 2.0], own), "p_a": ((), 7.0, own), "p_b": ((), 8.0, own)},
-        coords={"G": ["a", "b"]},
-    )
-    certificate = check(example.make_problem(tmp_path), plan, blueprint)
-    assert certificate.objective is not None
-    assert certificate.objective["value"] == pytest.approx(3.0)
-    assert not any(note.startswith("not used") for note in certificate.notes)

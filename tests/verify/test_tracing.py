@@ -7,13 +7,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from engiagent.agents.engines.shortform import in_full, in_short
-from engiagent.blueprint.analysis import analyse
+from engiagent.agents.engines.shortform import in_full
 from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.text import Problem
-from engiagent.units.headers import split_header
-from engiagent.units.unit import parse_unit
 from engiagent.verify.checking import check
 from engiagent.verify.levels.coverage import uncovered
 from tests.blueprints import blueprint
@@ -166,63 +163,6 @@ def test_column_groups_are_one_series(tmp_path: Path, text: str, values: list[fl
     assert traced(tmp_path, text, [series("load", values, "MW", source)], periods).wrong
 
 
-def test_groups_of_three_columns_are_in_the_order_of_their_first(tmp_path: Path) -> None:
-    rows = (
-        "| 22 | 7 | 20 | 1 | 3 | 35 |\n| 23 | 9 | 25 | 2 | 1 | 31.5 |\n| 0 | 8 | 30 | 3 | 2 | 27 |"
-    )
-    head = "| h | need | load (kW) | h | need | load (kW) |\n" + "|---" * 6 + "|\n"
-    (tmp_path / "problem.md").write_text(head + rows)
-    table = Problem.load(tmp_path / "problem.md").tables[0]
-    assert [cell.text for _, cell in table.cells_of("need")] == ["7", "9", "8", "3", "1", "2"]
-    assert [cell.text for _, cell in table.cells_of("load")][-3:] == ["35", "31.5", "27"]
-
-
-def test_a_series_over_column_groups_survives_the_way_over_the_wire(tmp_path: Path) -> None:
-    (tmp_path / "problem.md").write_text(ACROSS)
-    problem = Problem.load(tmp_path / "problem.md")
-    said = {"source_reference": "table:0:load"}
-    full = in_full(said, problem)["source_reference"]
-    assert [cell["quote"] for cell in full] == ["20", "25", "30", "35", "31.5"]
-    assert in_short({"source_reference": full}, problem)["source_reference"] == "table:0:load"
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "capacity (kW thermal)",
-        "capacity (thermal kW)",
-        "capacity (in kW, net)",
-        "capacity, kW",
-        "capacity [kW el]",
-        "capacity (kJ per second, net)",
-    ],
-)
-def test_other_words_beside_a_unit_in_a_header(tmp_path: Path, header: str) -> None:
-    text = f"The boilers:\n\n| boiler | {header} |\n|---|---|\n| A | 80 |\n| B | 95.5 |\n"
-    fine = traced(
-        tmp_path,
-        text,
-        [number("P_b", 95.5, "kW", "table:0:1:" + header), number("P_a", 80, "kW", "80")],
-    )
-    assert fine == FINE
-    assert traced(tmp_path, text, [number("P_b", 95.5, "MW", "table:0:1:" + header)]).wrong
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "time (day ahead)",
-        "flow (kW per truck)",
-        "flow (kW per truck, net)",
-        "limit (min and max)",
-        "end (hour ending)",
-        "part (A and B)",
-    ],
-)
-def test_words_that_are_no_unit_stay_words(header: str) -> None:
-    assert split_header(header).unit is None
-
-
 # --- labels are no data -----------------------------------------------------------------------
 
 
@@ -247,13 +187,6 @@ def test_labels_hours_and_headings_are_no_data(tmp_path: Path, text: str) -> Non
     # What is no label stays a number that somebody has to use.
     more = text + "\nThe fee is 12 EUR.\n"
     assert traced(tmp_path, more, [series("load", [20, 25, 31.5], "kW", source)]).open
-
-
-def test_numbers_that_only_look_like_labels_are_data(tmp_path: Path) -> None:
-    text = "## A store of 90 kWh\n\n| Price | Load [kW] |\n|---|---|\n| 7 | 20 |\n| 8 | 25 |\n"
-    found = traced(tmp_path, text, [number("a", 20, "kW", "20"), number("b", 25, "kW", "25")])
-    assert [line for line in found.open if "'90 kWh'" in line or "'7'" in line or "'8'" in line]
-    assert len(found.open) == 3
 
 
 # --- nothing, none, zero ----------------------------------------------------------------------
@@ -287,23 +220,6 @@ def test_zero_is_not_read_from_other_words(tmp_path: Path, text: str, unit: str)
 
 
 # --- money and rates --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("price", "unit"),
-    [
-        ("21 €-ct/kWh", "EUR/kWh"),
-        ("21 Euro-Cent per kWh", "EUR/kWh"),
-        ("21 c€/kWh", "EUR/kWh"),
-        ("21 USD cents/kWh", "USD/kWh"),
-        ("21p per kWh (£)", "GBP/kWh"),
-        ("21 pence per kWh", "GBP/kWh"),
-    ],
-)
-def test_cents_that_name_their_currency(tmp_path: Path, price: str, unit: str) -> None:
-    text = f"Energy costs {price} at all hours.\n"
-    assert traced(tmp_path, text, [number("p", 0.21, unit, price)]) == FINE
-    assert traced(tmp_path, text, [number("p", 21, unit, price)]).wrong
 
 
 @pytest.mark.parametrize(
@@ -359,26 +275,7 @@ def test_money_and_rates_as_they_are_written(
     assert traced(tmp_path, text, [number("c", 2 * value, unit, quote)], unused=unused).wrong
 
 
-@pytest.mark.parametrize(
-    ("text", "unit"),
-    [
-        ("Upkeep is 25 EUR per kWp and year.", "EUR/(kWp*yr)"),
-        ("Upkeep is $25/kW per year, in CAD.", "CAD/(kW*yr)"),
-        ("Prices in RMB. Power costs ¥0.8/kWh.", "CNY/kWh"),
-        ("Power costs 0.8 yuan per kWh.", "CNY/kWh"),
-        ("Power costs 12 ¢/kWh in a tariff with a fee of US$3.", "ct_USD/kWh"),
-    ],
-)
-def test_the_lexer_reads_the_same_units(tmp_path: Path, text: str, unit: str) -> None:
-    (tmp_path / "problem.md").write_text(text)
-    found = Problem.load(tmp_path / "problem.md").quantities[0].unit
-    assert found is not None
-    assert (found.dimension, found.factor) == (parse_unit(unit).dimension, parse_unit(unit).factor)
-
-
 # --- formulas ---------------------------------------------------------------------------------
-
-FUEL = "The generator burns fuel for $C = 120 + 35 P + 0.05 P^2$ with P in MW and C in EUR/h.\n"
 
 
 # --- what a text says twice -------------------------------------------------------------------
@@ -417,73 +314,8 @@ def test_a_number_that_is_said_twice(tmp_path: Path, text: str, source: str, fin
 
 # --- what is listed as unused -----------------------------------------------------------------
 
-PLANT = """The pump takes 7 kW. Its casing must never exceed 80 °C, which nobody plans.
-
-| pump | year built | power [kW] |
-|---|---|---|
-| A | 1987 | 5 |
-| B | 2004 | 6 |
-"""
-
-
-def test_unused_holds_for_sentences_and_whole_columns(tmp_path: Path) -> None:
-    used = [
-        number("p", 7, "kW", "7 kW"),
-        number("a", 5, "kW", "table:0:0:power"),
-        number("b", 6, "kW", "table:0:1:power"),
-    ]
-    casing = {"quote": "Its casing must never exceed 80 °C", "reason": "no part of a plan"}
-    built = {"quote": "table:0:year built", "reason": "says no power"}
-    assert traced(tmp_path, PLANT, used, unused=[casing, built]) == FINE
-    assert len(traced(tmp_path, PLANT, used, unused=[built]).open) == 2
-    assert len(traced(tmp_path, PLANT, used, unused=[casing]).open) == 2
-    only = {"quote": "table:0:1:year built", "reason": "says no power"}
-    assert len(traced(tmp_path, PLANT, used, unused=[casing, only]).open) == 1
-
-
-def test_a_parameter_that_is_listed_as_unused_may_be_used_nowhere(tmp_path: Path) -> None:
-    def of(unused: list[dict[str, str]]) -> Outcome:
-        core: dict[str, list[Any]] = {"sets": [], "expressions": []}
-        (tmp_path / "problem.md").write_text("The pump takes 7 kW and is 3 m long.\n")
-        problem = Problem.load(tmp_path / "problem.md")
-        document = {
-            "modeling_context": {"problem_essence": "numbers"},
-            "core_model_elements": {
-                **core,
-                "parameters": [number("P", 7, "kW", "7 kW"), number("long", 3, "m", "3 m")],
-                "decision_variables": [{"name": "x", "lower": 0, "upper": "P", "unit": "kW"}],
-            },
-            "extended_analysis_and_robustness": {"unused": unused},
-        }
-        blueprint = Blueprint.from_dict(in_full(document, problem))
-        idle = [str(d.name) for d in analyse(blueprint).diagnostics if d.code == "EB020"]
-        data = check(problem, None, blueprint).to_dict()["levels"]["data"]
-        assert bool([f for f in data["findings"] if "long" in f]) is ("long" in idle)
-        return Outcome(idle, [])
-
-    assert "long" not in of([{"quote": "3 m", "reason": "limits no power"}]).open
-    assert "long" in of([]).open
-    assert "long" in of([{"quote": "7 kW", "reason": "another number"}]).open
-
 
 # --- places -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("separator", ["|---|", "|---|---|", "|---|---|---|---|"])
-def test_a_separator_with_another_number_of_cells_hides_no_table(
-    tmp_path: Path, separator: str
-) -> None:
-    first = f"| pump | power [kW] | head [m] |\n{separator}\n| A | 5 | 12 |\n"
-    text = f"Pumps:\n\n{first}\nFans:\n\n| fan | power [kW] |\n|---|---|\n| F | 7 |\n"
-    head = number("head", 12, "m", "table:0:0:head")
-    pumps = [number("pump", 5, "kW", "table:0:0:power"), head]
-    assert traced(tmp_path, text, [*pumps, number("fan", 7, "kW", "table:1:0:power")]) == FINE
-    assert traced(tmp_path, text, [*pumps, number("fan", 5, "kW", "table:1:0:power")]).wrong
-
-
-def test_lines_are_those_of_the_text_that_a_reader_is_shown(tmp_path: Path) -> None:
-    text = "---\nid: fan_plan\ntitle: Fans\n---\n\nA fan.\n\nIt takes 7 kW.\n"
-    assert "in line 3 of the text" in traced(tmp_path, text, []).open[0]
 
 
 @pytest.mark.parametrize(
@@ -613,21 +445,6 @@ def test_a_number_is_read_as_engineers_write_it(
         assert found.wrong or found.open
 
 
-@pytest.mark.parametrize(
-    ("header", "unit"),
-    [
-        ("Fuel, additional litres per kWh generated", "L/kWh"),
-        ("Preis_EUR_je_MWh", "EUR/MWh"),
-        ("Price in EUR per MWh sold", "EUR/MWh"),
-        ("Cost per start of set A", None),
-        ("Power of trucks (kW per truck)", None),
-    ],
-)
-def test_a_unit_stands_amid_the_words_of_a_header(header: str, unit: str | None) -> None:
-    found = split_header(header).unit
-    assert found == (None if unit is None else parse_unit(unit))
-
-
 def test_a_clock_may_be_the_end_of_a_period_that_the_text_names_by_its_beginning(
     tmp_path: Path,
 ) -> None:
@@ -641,30 +458,3 @@ def test_a_clock_may_be_the_end_of_a_period_that_the_text_names_by_its_beginning
     source = {"source_reference": "hours beginning 12 PM through 5 PM"}
     assert traced(tmp_path, text, [high, {**gain("18:00"), **source}], 24).wrong == []
     assert traced(tmp_path, text, [high, {**gain("20:00"), **source}], 24).wrong
-
-
-@pytest.mark.parametrize(
-    ("text", "quote"),
-    [
-        ("Both at once make no sense, so no need to forbid it.", "Both at once"),
-        ("Buying and selling at once never pays.", "Buying"),
-        ("As selling brings less this is never attractive.", "As selling"),
-    ],
-)
-def test_words_that_ask_for_nothing_more_are_no_requirement(
-    tmp_path: Path, text: str, quote: str
-) -> None:
-    rule = {
-        "constraint_id": "c",
-        "forall": [],
-        "expression": "x >= 5[kW]",
-        "source_reference": quote,
-    }
-    x = [{"name": "x", "lower": 0, "unit": "kW"}]
-    (tmp_path / "problem.md").write_text(text)
-    problem = Problem.load(tmp_path / "problem.md")
-    document = {
-        "modeling_context": {"problem_essence": "words"},
-        "core_model_elements": {"decision_variables": x, "constraints": [rule]},
-    }
-    assert uncovered(problem, Blueprint.from_dict(in_full(document, problem))).demands == []

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.errors import InputError
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
 from tests.verify import example
@@ -155,40 +153,6 @@ def test_charging_and_discharging_at_once_when_prices_are_negative() -> None:
     assert not judged(both, {"charge": [0, 44, 0], "discharge": [10, 0, 0]}).violations
 
 
-def test_kilowatt_hours_per_quarter_of_an_hour_are_no_kilowatts() -> None:
-    """10 kW over 15 min are 2.5 kWh; a tool that forgets the step pays four times as much."""
-    quarter = [{"name": "T", "kind": "time", "start": "00:00", "step": "15 min", "periods": 3}]
-    meter = document(
-        [{"name": "p", "index": ["t in T"], "lower": 0, "upper": 10, "unit": "kW"}],
-        objective={"sense": "minimize", "unit": "kWh", "expression": "sum(p[t]*dt(t) for t in T)"},
-        sets=quarter,
-    )
-    forgotten = judged(meter, {"p": [10.0, 10.0, 10.0]}, objective=30.0)
-    assert accused(forgotten) == {"objective"}
-    assert judged(meter, {"p": [10.0, 10.0, 10.0]}, objective=7.5).verdict != "violated"
-
-
-def test_a_sum_of_powers_is_not_compared_with_an_energy() -> None:
-    wrong = document(
-        [{"name": "p", "index": ["t in T"], "lower": 0, "upper": 10, "unit": "kW"}],
-        [rule("sum(p[t] for t in T) <= 20[kWh]", None)],
-    )
-    certificate = judged(wrong, {"p": [1.0, 1.0, 1.0]})
-    assert certificate.verdict != "certified"
-    assert certificate.levels["algebra"]["checks"][0]["status"] == "unchecked"
-
-
-def test_a_unit_of_a_thousandth_does_not_hide_a_violation() -> None:
-    """0.2 kW of imbalance pass an absolute 1e-6 in GW and fail in kW: here units change nothing."""
-    for unit, scale in (("W", 1e3), ("kW", 1.0), ("MW", 1e-3), ("GW", 1e-6)):
-        balance = document(
-            [{"name": "p", "index": ["t in T"], "lower": 0, "unit": unit}],
-            [rule("p[t] == 100[kW]")],
-        )
-        off = judged(balance, {"p": [100.0 * scale, 100.2 * scale, 100.0 * scale]})
-        assert accused(off) == {"C"}, unit
-
-
 def test_a_soft_end_dropped_without_a_word(problem: example.LittleProblem) -> None:
     """Tools drop the end state when it gets in their way; the text's requirement stays."""
     data = example.blueprint_dict()
@@ -230,11 +194,6 @@ def day(prices: list[float], start: str, zone: str | None = None) -> Blueprint:
     )
 
 
-def file(path: Path, stamps: Any, sold: Any) -> Path:
-    pd.DataFrame({"time": stamps, "sold": sold}).to_csv(path, index=False)
-    return path
-
-
 def certified(path: Path, blueprint: Blueprint, **reading: Any) -> Certificate:
     from engiagent.run.certify import certify
     from engiagent.verify.foreign import Reading
@@ -242,44 +201,6 @@ def certified(path: Path, blueprint: Blueprint, **reading: Any) -> Certificate:
     return certify(
         None, path, blueprint, folder=path.parent, name="trap", mapping=Reading(**reading)
     )
-
-
-def test_labels_of_hour_ends_are_not_taken_for_starts(tmp_path: Path) -> None:
-    """A plan made with hour-ending prices sells an hour late: 80 EUR become 20."""
-    blueprint = day([10.0, 80.0, 20.0, 10.0], "2025-07-01T00:00")
-    ends = pd.date_range("2025-07-01T01:00", periods=4, freq="h")
-    path = file(tmp_path / "plan.csv", ends, [0.0, 1.0, 0.0, 0.0])
-    with pytest.raises(InputError, match="--labels end"):
-        certified(path, blueprint)
-    objective = certified(path, blueprint, labels="end").objective
-    assert objective is not None
-    assert objective["value"] == pytest.approx(80.0)
-
-
-def test_the_hour_that_comes_twice_is_not_lost(tmp_path: Path) -> None:
-    prices = [float(k) for k in range(25)]
-    blueprint = day(prices, "2025-10-26T00:00", "Europe/Berlin")
-    hours = pd.date_range("2025-10-26", periods=25, freq="h", tz="Europe/Berlin")
-    sold = np.zeros(25)
-    sold[3] = 1.0  # the second hour from two to three
-    for stamps in (hours, hours.tz_localize(None), hours.tz_convert("UTC")):
-        objective = certified(file(tmp_path / "plan.csv", stamps, sold), blueprint).objective
-        assert objective is not None
-        assert objective["value"] == pytest.approx(3.0)
-    lost = hours.tz_localize(None).drop_duplicates()
-    with pytest.raises(InputError, match=r"plan.csv:4:1: .*needs a row for each"):
-        certified(file(tmp_path / "plan.csv", lost, np.delete(sold, 2)), blueprint)
-
-
-def test_a_plan_in_utc_is_not_read_by_the_wall_clock(tmp_path: Path) -> None:
-    blueprint = day([10.0, 80.0, 20.0, 10.0], "2025-07-01T00:00", "Europe/Berlin")
-    utc = pd.date_range("2025-06-30T22:00", periods=4, freq="h")
-    path = file(tmp_path / "plan.csv", utc, [0.0, 1.0, 0.0, 0.0])
-    with pytest.raises(InputError, match=r"plan\.csv:"):
-        certified(path, blueprint)
-    objective = certified(path, blueprint, zone="UTC").objective
-    assert objective is not None
-    assert objective["value"] == pytest.approx(80.0)
 
 
 # --- claims ------------------------------------------------------------------------------------

@@ -164,15 +164,6 @@ def test_that_nothing_is_allowed_takes_agreement_and_gives_way_to_a_plan(
     assert found.verdict == ("proven infeasible" if agrees else "undecided")
 
 
-def test_a_better_plan_of_an_easier_programme_contradicts_nothing() -> None:
-    said = reported(
-        "optimal", 16.0, over="the blueprint without 1 rules that are not affine", complete=False
-    )
-    found = judged(BEST, said)
-    assert found.verdict in ("certified", "feasible")
-    assert found.levels["optimality"]["second_solver"]["agrees"] is None
-
-
 def test_a_solver_is_no_second_opinion_on_its_own_plan(tmp_path: Path) -> None:
     program = compile_blueprint(knapsack(), tmp_path)
     solution = to_dataset(program, solve(program, SolveOptions(backend="highs"), isolate=False))
