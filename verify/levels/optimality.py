@@ -2,23 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
 
 from engiagent.blueprint.document import Core
-from engiagent.blueprint.grammar import Call, parse
 from engiagent.errors import EngiagentError
-from engiagent.units.unit import parse_unit
 from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Frame
 from engiagent.verify.levels.algebra import Rule, rules_of_core
-from engiagent.verify.levels.variables import box_of
-from engiagent.verify.values import Floats, Value
-
-CONTRADICTION: Final = 1e-9
-"""By how much of its terms a comparison of numbers has to fail to be one."""
+from engiagent.verify.values import Value
 
 
 @dataclass(frozen=True)
@@ -101,56 +92,6 @@ class Proof:
     def proven(self) -> bool:
         """Whether nothing can be allowed."""
         return self.margin is not None and self.margin > 0
-
-
-def plain_contradiction(bench: Bench, core: Core) -> Proof | None:
-    """Return the proof by bounds that cross or a false comparison of numbers, which need no ray.
-
-    None where there is neither, beyond what rounding of the data explains.
-    """
-    for definition in core.decision_variables:
-        box = box_of(bench, definition)
-        if definition.type in ("integer", "binary"):
-            box = box.with_whole_ends(parse_unit(definition.unit or "1"))
-        crossing = (box.lower - box.upper)[box.exists]
-        size = np.maximum(np.abs(box.lower), np.abs(box.upper))[box.exists]
-        proof = _beyond(f"bounds of {definition.name}", crossing, size)
-        if proof is not None:
-            return proof
-    for rule in rules_of_core(core):
-        if not rule.hard or isinstance(parse(rule.expression), Call):
-            continue  # what states something else is left out, which loosens a bound
-        try:
-            frame = bench.evaluator.frame(rule.forall, rule.where)
-            compared = bench.evaluator.compared(rule.expression, frame) if frame.size else ()
-        except EngiagentError:
-            continue  # a row that cannot be read contradicts nothing
-        for op, left, right in (*compared, *_ends(compared)):
-            excess = arithmetic.add(left, right, -1.0)
-            if excess.degree == 0:
-                signed = {"<=": excess.data, ">=": -excess.data}.get(op, np.abs(excess.data))
-                proof = _beyond(rule.id, signed, excess.size)
-                if proof is not None:
-                    return proof
-    return None
-
-
-def _ends(compared: Sequence[tuple[str, Value, Value]]) -> list[tuple[str, Value, Value]]:
-    """Return what a chain of one operator says of its ends."""
-    if len(compared) < 2 or len({op for op, _, _ in compared}) > 1:
-        return []
-    return [(compared[0][0], compared[0][1], compared[-1][2])]
-
-
-def _beyond(name: str, excess: Floats, size: Floats) -> Proof | None:
-    """Return the proof that an excess is positive, None where it may be rounding."""
-    size = np.broadcast_to(size, excess.shape) if np.size(size) == 1 else size[: excess.size]
-    if not excess.size:
-        return None
-    with np.errstate(invalid="ignore"):  # an end that is infinite is never crossed
-        relative = excess / np.maximum(size, 1e-300)
-    worst = float(np.max(np.where(np.isfinite(relative), relative, -np.inf)))
-    return Proof(worst, ((name, 1.0),)) if worst > CONTRADICTION else None
 
 
 def gap_of(value: float, bound: float, sense: str) -> float:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Core
+from engiagent.blueprint.document import Core, VariableDef
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
@@ -23,7 +23,7 @@ from engiagent.verify.frames import Bools, EvaluationError
 from engiagent.verify.levels.forms import Columns, Form, implied_ends, stacked, widened
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.minorants import blocks_of, pieces_of, resized
-from engiagent.verify.levels.optimality import DualBound, Proof, Row, plain_contradiction, rows_of
+from engiagent.verify.levels.optimality import DualBound, Proof, Row, rows_of
 from engiagent.verify.levels.relaxed import Proposer, Relaxation, proven_bound, weights_of
 from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers
@@ -143,9 +143,6 @@ def infeasibility(
 
     The bench needs a value for every variable, at which the nonlinear terms exist.
     """
-    plain = plain_contradiction(bench, core) if boxes is None else None
-    if plain is not None:
-        return plain
     nothing = Objective(0.0, "1", "minimize", values.constant(np.zeros(1), values.ONE))
     try:
         built = programme_of(bench, core, nothing, boxes)
@@ -232,7 +229,7 @@ def _built(
     equal = [row.equal and row.excess.degree < 2 for row in rows]
     equal += [False] * (len(excesses) - len(rows))
     if boxes is None:
-        boxes = {v.name: box_of(bench, v) for v in core.decision_variables}
+        boxes = {v.name: _whole_box(bench, v) for v in core.decision_variables}
     own = {name: value for name, value in bench.variables.items() if name in boxes}
     atoms = atoms_of([goal, *excesses])
     every = [*own.values(), *atoms]
@@ -268,6 +265,13 @@ def _built(
     below = widened(below, limits.shape[1])
     relaxation = Relaxation(form, below, exactly, tuple(blocks), limits[0], limits[1])
     return Programme(relaxation, rows, columns, wide, whole, objective, open_)
+
+
+def _whole_box(bench: Bench, definition: VariableDef) -> Bounds:
+    """Return an interval of a variable, that of integers from one integer to another."""
+    box = box_of(bench, definition)
+    whole = definition.type in ("integer", "binary")
+    return box.with_whole_ends(parse_unit(definition.unit or "1")) if whole else box
 
 
 def _limits(objective: Objective) -> list[Value]:
