@@ -4,7 +4,7 @@ The forward distribution function of each sample is compared with the probabilit
 gives for its place; the inverse functions, by which the samples were made, occur nowhere here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -19,8 +19,6 @@ from engiagent.verify.values import Floats, Value
 ROUNDING: Final = 1e-11
 """By how much of its size a sample may be off."""
 
-Function = Callable[[Floats, Mapping[str, Floats]], Floats]
-
 
 def stream(generator: str, seed: int, name: str, size: int) -> Floats:
     """Return the probabilities of a draw: middles of cells of width 2**-52."""
@@ -29,57 +27,29 @@ def stream(generator: str, seed: int, name: str, size: int) -> Floats:
     return np.asarray((np.floor(source.random(size) * 2.0**52) + 0.5) / 2.0**52)
 
 
-def _normal(x: Floats, a: Mapping[str, Floats]) -> Floats:
-    from scipy.special import erfc
+def _below(distribution: str, x: Floats, a: Mapping[str, Floats]) -> Floats:
+    """Return the probability of numbers up to each ``x``; without any spread a step."""
+    from scipy import stats
 
-    spread = np.where(a["standard_deviation"] > 0, a["standard_deviation"], 1.0)
-    below = 0.5 * erfc((a["mean"] - x) / (spread * np.sqrt(2.0)))
-    return np.asarray(np.where(a["standard_deviation"] > 0, below, _step(x - a["mean"])))
-
-
-def _lognormal(x: Floats, a: Mapping[str, Floats]) -> Floats:
     with np.errstate(all="ignore"):
-        logs = np.log(np.maximum(x, 0.0) / a["median"])
-    about = {"mean": np.zeros(1), "standard_deviation": a["log_standard_deviation"]}
-    return _normal(logs, about)
+        if distribution == "normal":
+            at, found = a["mean"], stats.norm.cdf(x, a["mean"], a["standard_deviation"])
+        elif distribution == "lognormal":
+            at, logs = np.zeros(1), np.log(np.maximum(x, 0.0) / a["median"])
+            found = stats.norm.cdf(logs, 0.0, a["log_standard_deviation"])
+            x = logs
+        elif distribution == "exponential":
+            at, found = np.zeros(1), stats.expon.cdf(x, scale=a["mean"])
+        elif distribution == "weibull":
+            at, found = np.zeros(1), stats.weibull_min.cdf(x, a["shape"], scale=a["scale"])
+        else:
+            at, width = a["lower"], a["upper"] - a["lower"]
+            shape = () if distribution == "uniform" else ((a["mode"] - at) / width,)
+            known = stats.uniform if distribution == "uniform" else stats.triang
+            found = known.cdf(x, *shape, loc=at, scale=width)
+    return np.asarray(np.where(np.isnan(found), (x >= at).astype(np.float64), found))
 
 
-def _uniform(x: Floats, a: Mapping[str, Floats]) -> Floats:
-    width = a["upper"] - a["lower"]
-    inside = (x - a["lower"]) / np.where(width > 0, width, 1.0)
-    return np.asarray(np.where(width > 0, np.clip(inside, 0.0, 1.0), _step(x - a["lower"])))
-
-
-def _step(distance: Floats) -> Floats:
-    return np.asarray((distance >= 0.0).astype(np.float64))
-
-
-def _exponential(x: Floats, a: Mapping[str, Floats]) -> Floats:
-    return np.asarray(1.0 - np.exp(-np.maximum(x, 0.0) / a["mean"]))
-
-
-def _weibull(x: Floats, a: Mapping[str, Floats]) -> Floats:
-    return np.asarray(1.0 - np.exp(-((np.maximum(x, 0.0) / a["scale"]) ** a["shape"])))
-
-
-def _triangular(x: Floats, a: Mapping[str, Floats]) -> Floats:
-    low, mode, high = a["lower"], a["mode"], a["upper"]
-    x = np.clip(x, low, high)
-    with np.errstate(all="ignore"):
-        rising = (x - low) ** 2 / ((high - low) * (mode - low))
-        falling = 1.0 - (high - x) ** 2 / ((high - low) * (high - mode))
-    inside = np.where((x < mode) | (mode >= high), rising, falling)
-    return np.asarray(np.where(high > low, inside, _step(x - low)))
-
-
-_FUNCTIONS: Final[Mapping[str, Function]] = {
-    "normal": _normal,
-    "lognormal": _lognormal,
-    "uniform": _uniform,
-    "exponential": _exponential,
-    "weibull": _weibull,
-    "triangular": _triangular,
-}
 _PURE: Final = ("log_standard_deviation", "shape", "probabilities")
 
 
@@ -99,8 +69,9 @@ def misfit(bench: Bench, item: DrawDef, stored: Value) -> Floats:
             shift = shift + np.abs(data)
     if item.distribution in ("lognormal", "weibull"):
         shift = np.abs(x)
-    function = _FUNCTIONS[item.distribution]
-    low, high = (function(x + sign * ROUNDING * shift, arguments) for sign in (-1.0, 1.0))
+    low, high = (
+        _below(item.distribution, x + sign * ROUNDING * shift, arguments) for sign in (-1.0, 1.0)
+    )
     return np.asarray(np.maximum(low - u, u - high) - 1e-14)
 
 

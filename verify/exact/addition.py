@@ -1,6 +1,7 @@
 """What rational arithmetic says of a plan or of a claim, added to its certificate."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
@@ -38,7 +39,6 @@ from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.levels.variables import bound_tolerance
 from engiagent.verify.relations import parts_of
 from engiagent.verify.requirements import Requirements
-from engiagent.verify.schedule import Multipliers
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import ONE, Floats
 
@@ -287,7 +287,9 @@ def _with_bound(certificate: Certificate, case: Case, programme: ExactProgramme)
         body = _floating("the objective is not affine in the variables")
         return _noted(certificate, "optimality", {**body, "objective": written(value)})
     sign = programme.sign
-    found, whose = _best(case, programme, linear_of(programme), sign * goal.data[0])
+    system = linear_of(programme)
+    weights = proposed(system) if len(system.lower) <= MOST_COLUMNS else None
+    found = ExactBound(None, "there are no duals") if weights is None else repaired(system, weights)
     body = {"arithmetic": EXACT, "objective": written(value), "unit": str(unit)}
     if found.value is None:
         return _noted(certificate, "optimality", {**body, "bound": None, "reason": found.reason})
@@ -297,7 +299,7 @@ def _with_bound(certificate: Certificate, case: Case, programme: ExactProgramme)
         "bound": written(bound, up=sign < 0),
         "gap": written(relative, up=True),
         "gap_float": float(relative),
-        "method": f"{METHOD}, duals by {whose}",
+        "method": METHOD,
     }
     if programme.left_out or len(programme.affine) < len(programme.rows):
         body["left_out"] = "rows that are not affine only make the bound weaker"
@@ -307,45 +309,6 @@ def _with_bound(certificate: Certificate, case: Case, programme: ExactProgramme)
         sharper = {**(certificate.bound or {}), EXACT: body["bound"]}
         certificate = replace(certificate, bound=sharper)
     return _noted(certificate, "optimality", body)
-
-
-def _best(
-    case: Case, programme: ExactProgramme, system: Linear, plan: Fraction
-) -> tuple[ExactBound, str]:
-    """Return the first bound that closes the gap, else the best, and whose multipliers it has."""
-    best, whose = ExactBound(None, "there are no duals"), "none"
-    for name, weights in _multipliers(case, programme, system):
-        found = repaired(system, weights)
-        if best.value is None or (found.value is not None and found.value > best.value):
-            best, whose = found, name
-        if found.value is not None and plan - found.value <= abs(plan) / 10**9:
-            break
-    return best, whose
-
-
-def _multipliers(
-    case: Case, programme: ExactProgramme, system: Linear
-) -> Iterator[tuple[str, Floats]]:
-    """Yield who has multipliers of the affine rows, and these."""
-    assert programme.objective is not None
-    if case.requirements is None and case.schedule.duals:
-        given = _given(programme, case.schedule.duals, programme.objective.unit)
-        if given is not None:
-            yield "the schedule", given
-    if len(system.lower) <= MOST_COLUMNS:
-        own = proposed(system)
-        if own is not None:
-            yield "the checker", own
-
-
-def _given(
-    programme: ExactProgramme, multipliers: Mapping[str, Multipliers], scale: Unit | None
-) -> Floats | None:
-    """Return multipliers that came with a schedule or a claim; None where they do not fit."""
-    try:
-        return weights_of(programme.affine, multipliers, scale, programme.sign)
-    except EngiagentError:
-        return None
 
 
 def _declared_unit(case: Case, own: Unit) -> Unit:
@@ -402,9 +365,9 @@ def _of_a_claim(certificate: Certificate, case: Case) -> Certificate:
 
 def _rays(case: Case, programme: ExactProgramme, system: Linear) -> Iterator[tuple[str, Floats]]:
     if case.schedule.farkas:
-        given = _given(programme, case.schedule.farkas, None)
-        if given is not None:
-            yield "the claim", given
+        with suppress(EngiagentError):  # which does not fit the rows
+            rays = case.schedule.farkas
+            yield "the claim", weights_of(programme.affine, rays, None, programme.sign)
     own = proposed_ray(system)
     if own is not None:
         yield "the checker", own

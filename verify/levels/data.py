@@ -33,7 +33,6 @@ from engiagent.verify.figures import (
 from engiagent.verify.findings import Report
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
 from engiagent.verify.levels.coverage import uncovered, written_in, written_of
-from engiagent.verify.levels.elsewhere import unit_elsewhere
 from engiagent.verify.levels.literals import Tracing, check_literals, close_to
 from engiagent.verify.levels.sources import (
     ProblemLike,
@@ -42,6 +41,7 @@ from engiagent.verify.levels.sources import (
     is_most_of,
     misquotation,
     read_sources,
+    unit_elsewhere,
     words_of,
 )
 from engiagent.verify.levels.standing import RULES, Subject
