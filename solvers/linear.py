@@ -1,8 +1,5 @@
 """The adapter of HiGHS: what to try with a program, and what the outcome means.
 
-Convex quadratic programs are taken when HiGHS is asked for by name; it fails on too many of them
-to be chosen.
-
 After a mixed-integer solve the whole numbers are rounded exactly, fixed, and the rest is solved
 again, so that the point is exact and duals exist. An infeasible program comes with multipliers
 that prove it wherever its linear relaxation is infeasible.
@@ -41,7 +38,7 @@ from engiagent.solvers.result import (
 )
 from engiagent.solvers.validate import place_of
 
-CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex", "QP": "convex", "MILP": "any"}
+CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex", "MILP": "any"}
 FEATURES: Final[frozenset[Feature]] = frozenset(
     {"duals", "farkas", "ray", "global", "start", "progress", "interrupt", "incumbents"}
 )
@@ -65,8 +62,6 @@ def solve_here(program: Program, options: SolveOptions, watch: Watch | None = No
     """
     started = time.perf_counter()
     solve = _solve_mip if program.is_mip else solve_lp
-    if len(program.products.rows):
-        from engiagent.solvers.highs_quadratic import solve_qp as solve
     result = solve(program, options, watch)
     return replace(result, seconds=time.perf_counter() - started)
 

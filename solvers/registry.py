@@ -21,7 +21,7 @@ BACKENDS: Final = {
 FAMILIES: Final = {
     "pyomo:": "engiagent.solvers.pyomo.adapter",
     "cvxpy:": "engiagent.solvers.convex.cvxpy",
-    "casadi:": "engiagent.solvers.casadi.plugins",
+    "casadi:": "engiagent.solvers.casadi.ipopt",
 }
 """By the beginning of their names, the solvers that another library finds on the machine."""
 

@@ -27,7 +27,6 @@ CONVEX: Final[dict[ProblemClass, tuple[tuple[str, str], ...]]] = {
         ("osqp", "a first-order method, polished"),
         ("ipopt", "an interior-point method"),
         ("scip", "a branch and bound"),
-        ("highs", "its active-set method, whose answers are recomputed"),
     ),
     "SOCP": (
         ("clarabel", "a robust interior-point method for cones"),
@@ -36,7 +35,6 @@ CONVEX: Final[dict[ProblemClass, tuple[tuple[str, str], ...]]] = {
     ),
     "NLP": (
         ("ipopt", "the program is convex, so that its local optimum is the global one"),
-        ("clarabel", "a robust interior-point method for cones"),
         ("scip", "a branch and bound"),
     ),
 }

@@ -104,6 +104,7 @@ def _warm_up(solver: Adapter) -> None:
     squares = Products(np.full(WARM_SIZE, OBJECTIVE), columns, columns, np.ones(WARM_SIZE))
     disk = replace(
         small,
+        cost=np.logspace(-3, 3, WARM_SIZE),  # so that a first-order method iterates for a while
         row_upper=np.where(columns, np.inf, 4.0 * WARM_SIZE),
         products=replace(squares, rows=np.zeros(WARM_SIZE, np.int64)),
     )

@@ -31,7 +31,7 @@ from engiagent.solvers.session_shift import stages_of
 
 NAME: Final = "PIQP"
 CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex", "QP": "convex"}
-FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "ray", "global"})
+FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "global"})
 OPTIONS: Final = {
     "gap": "convex programs are solved to 1e-9 whatever it says",
     "seed": "makes no random choices",
@@ -71,7 +71,6 @@ def solve_here(program: Program, options: SolveOptions, watch: Watch | None = No
         iterations=int(solver.result.info.iter),
         x=x,
         row_dual=sign * pattern.row_dual(solver.result, program.row_count),
-        ray=x,
     )
     result = conclude(program, options, ending)
     return replace(result, seconds=time.perf_counter() - started)

@@ -22,9 +22,8 @@ from engiagent.solvers.expressions import curved_rows
 from engiagent.solvers.objectives import without_objective
 from engiagent.solvers.pyomo.build import Built, build
 from engiagent.solvers.pyomo.known import Known, known
-from engiagent.solvers.remainder import exact_rest, is_curved
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
-from engiagent.solvers.rounding import Whole, made_whole
+from engiagent.solvers.rounding import made_whole
 
 REQUIRES: Final = ("pyomo",)
 
@@ -233,11 +232,6 @@ def _with_point(
     assert ending.x is not None
     whole = made_whole(program, options, ending.x, lambda rest: _run(name, about, rest, options).x)
     bound = None if ending.bound is None else sign * ending.bound
-    exact = None
-    if base.status == "optimal" and not about.is_local and is_curved(program):
-        exact = exact_rest(program, options, whole.x)
-        if exact is not None and exact.x is not None:
-            whole = Whole(exact.x)
     objective = program.objective_at(whole.x)
     status, reason = base.status, "optimal"
     if status != "optimal":
@@ -245,8 +239,6 @@ def _with_point(
         reason = f"the solver ended with {ending.word}, the best schedule so far is kept"
     elif about.is_local and (program.is_mip or classify(program).convexity != "convex"):
         status, reason, bound = "feasible", "local optimum: nothing near it is better", None
-    elif not program.is_mip and exact is not None and exact.status == "optimal":
-        bound = exact.bound
     elif not program.is_mip:
         bound = objective if bound is None or not program.is_linear else bound
     row_dual, column_dual = whole.row_dual, whole.column_dual
