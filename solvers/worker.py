@@ -91,7 +91,7 @@ def _warm_up(solver: Adapter) -> None:
     columns = np.arange(WARM_SIZE)
     small = Program(
         sense="minimize",
-        cost=np.ones(WARM_SIZE),
+        cost=np.logspace(-2, 2, WARM_SIZE),  # so that first-order methods iterate for a while
         column_lower=np.full(WARM_SIZE, -1.0),
         column_upper=np.full(WARM_SIZE, 2.0),
         integrality=np.zeros(WARM_SIZE, dtype=bool),
@@ -104,7 +104,7 @@ def _warm_up(solver: Adapter) -> None:
     squares = Products(np.full(WARM_SIZE, OBJECTIVE), columns, columns, np.ones(WARM_SIZE))
     disk = replace(
         small,
-        cost=np.logspace(-3, 3, WARM_SIZE),  # so that a first-order method iterates for a while
+        row_lower=np.where(columns, 1.0, -np.inf),
         row_upper=np.where(columns, np.inf, 4.0 * WARM_SIZE),
         products=replace(squares, rows=np.zeros(WARM_SIZE, np.int64)),
     )
