@@ -1,10 +1,10 @@
 """From an infeasible set of families to the single rows and bounds that clash.
 
 A family is all that one constraint says on one side, and often only a few of its elements matter.
-First the shortest stretch of time is found that has no point by itself. Then runs of elements are
-left out by halves: what the rest does without goes at once, what it does not do without is looked
-at in smaller runs. Of what remains nothing can be left out, because leaving out more never makes a
-needed element needless.
+First the moment is found by which no point is left. Then runs of elements are left out by halves:
+what the rest does without goes at once, what it does not do without is looked at in smaller runs.
+Of what remains nothing can be left out, because leaving out more never makes a needed element
+needless.
 """
 
 import time
@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.formulations.program import Block, Program
+from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
 from engiagent.solvers import farkas, linear
 from engiagent.solvers.highs import DOUBTFUL, run_highs
@@ -27,11 +27,10 @@ from engiagent.solvers.iis import (
     supporting,
 )
 from engiagent.solvers.result import Floats, SolveOptions
+from engiagent.solvers.session_shift import stages_of
 
 MOST_SECONDS: Final = 5.0
 PROOF_SECONDS: Final = 5.0
-MANY: Final = 64
-"""From how many elements on stretches of time are looked for first."""
 _KNOWN: Final = {"infeasible": "kInfeasible", "optimal": "kOptimal"}
 Element = tuple[Family, int, bool, bool]
 """A family, one of its rows or columns, and whether its lower and its upper limit count."""
@@ -58,7 +57,7 @@ def narrowed(
     the search ends with what it has.
     """
     search = _Narrowing(conflict, time.monotonic() + seconds, threads)
-    elements = search.carrying(search.stretch(search.start()))
+    elements = search.carrying(search.earliest(search.start()))
     kept, least = search.filtered(elements)
     alone = placed(conflict.program, _families(kept), whole=conflict.whole_numbers)
     positions = {
@@ -89,6 +88,21 @@ class _Narrowing:
         found = families_of(self.conflict.program)
         return _elements({family: places for family, places in found.items() if family in chosen})
 
+    def earliest(self, elements: list[Element]) -> list[Element]:
+        """Return the elements up to the first moment by which no point is left."""
+        columns, rows = stages_of(self.conflict.program)
+        when = {"bound": columns, "constraint": rows}
+        times = np.array([when[element[0].kind][element[1]] for element in elements])
+        marks = np.unique(times)
+        low, high = 0, len(marks) - 1
+        while low < high:
+            middle = (low + high) // 2
+            answer = self._infeasible(_until(elements, times, marks[middle]))
+            if answer is None:
+                break
+            low, high = (low, middle) if answer else (middle + 1, high)
+        return _until(elements, times, marks[high])
+
     def carrying(self, elements: list[Element]) -> list[Element]:
         """Return the elements that a proof uses, or all where they alone are no proof."""
         conflict, families = self.conflict, _families(elements)
@@ -98,40 +112,6 @@ class _Narrowing:
             return elements
         fewer = _elements({f: _both(p, supporting(alone, ray, f, p)) for f, p in families.items()})
         return fewer if self._infeasible(fewer) else elements
-
-    def stretch(self, elements: list[Element]) -> list[Element]:
-        """Return the elements of the shortest stretch of time from the start that has no point.
-
-        And of that the shortest to its end. What stands at no time stays.
-        """
-        if len(elements) < MANY:
-            return elements
-        for late in (True, False):
-            elements = self._cut(elements, _times(self.conflict.program, elements), late)
-        return elements
-
-    def _cut(self, elements: list[Element], times: Ints, late: bool) -> list[Element]:
-        """Leave out what stands late, or early, as far as the rest has no point."""
-        if not np.any(times >= 0):
-            return elements
-        # What is kept up to ``most`` (from ``-most`` on) has no point, up to ``least`` it has one.
-        turned = np.where(times < 0, -(2**40), times if late else -times)
-        marks = np.unique(turned[times >= 0])
-        least, most, kept = -1, len(marks) - 1, elements
-        reach = 1
-        while most - least > 1:
-            # Short stretches cost little, so they are doubled until one has no point.
-            middle = min(least + reach, most - 1) if kept is elements else (least + most) // 2
-            reach *= 2
-            fewer = [e for e, t in zip(elements, turned, strict=True) if t <= marks[middle]]
-            answer = self._infeasible(fewer)
-            if answer is None:
-                return kept
-            if answer:
-                most, kept = middle, fewer
-            else:
-                least = middle
-        return kept
 
     def filtered(self, elements: list[Element]) -> tuple[list[Element], bool]:
         """Return the elements without those that the rest does not need."""
@@ -172,27 +152,8 @@ class _Narrowing:
         return {"kInfeasible": True, "kOptimal": False, "kModelEmpty": False}.get(status)
 
 
-def _times(program: Program, elements: list[Element]) -> Ints:
-    """Return where each element stands along the last axis of time of its block; -1 without one."""
-    found = np.full(len(elements), -1)
-    blocks: dict[tuple[str, str], list[Block]] = {}
-    for row in program.rows:
-        blocks.setdefault(("constraint", row.constraint_id), []).append(row)
-    for column in program.columns:
-        blocks.setdefault(("bound", column.name), []).append(column)
-    for k, (family, place, _, _) in enumerate(elements):
-        block = next(b for b in blocks[family.kind, family.name] if b.start <= place < b.stop)
-        axes = [a for a, name in enumerate(block.sets) if _is_time(program, name)]
-        if axes:
-            inside = place - block.start
-            flat = inside if block.positions is None else int(block.positions[inside])
-            found[k] = np.unravel_index(flat, block.shape)[axes[-1]]
-    return found
-
-
-def _is_time(program: Program, name: str) -> bool:
-    coordinate = program.coordinates.get(name)
-    return coordinate is not None and coordinate.kind in ("time", "instants", "periods")
+def _until(elements: list[Element], times: Ints, last: int) -> list[Element]:
+    return [element for element, time in zip(elements, times.tolist(), strict=True) if time <= last]
 
 
 def _both(places: tuple[Ints, Ints], used: Ints) -> tuple[Ints, Ints]:

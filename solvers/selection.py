@@ -10,7 +10,7 @@ from engiagent.errors import EngiagentError, SolverMissingError
 from engiagent.formulations.classify import Classification, ProblemClass, classify
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Form
-from engiagent.solvers.adapter import Adapter, given_options
+from engiagent.solvers.adapter import Adapter
 from engiagent.solvers.exclusivity import find_exclusivity
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import SolveOptions
@@ -150,11 +150,7 @@ def _against(
     missing = solver.missing()
     if missing:
         return f"needs {' and '.join(missing)}, {_ABSENT}; {solver.install}"
-    ignored = [
-        name
-        for name in given_options(options)
-        if name not in solver.options and not (isolated and name == "time_limit")
-    ]
+    ignored = solver.ignored(options, isolated=isolated)
     if ignored:
         return f"takes no option {' or '.join(ignored)}"
     return next(iter(refusals(solver, program, found)), None)

@@ -1,31 +1,82 @@
 """The adapters of Pyomo's solvers: ``pyomo:highs``, ``pyomo:gurobi``, ``pyomo:ipopt`` and so on.
 
-What a solver calls the limits is in :mod:`engiagent.solvers.pyomo.known`; an option that is not
-there is refused.
+An option for which :data:`SOLVERS` has no name of the solver's own is refused.
 """
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from engiagent.errors import EngiagentError
-from engiagent.formulations.classify import classify
+from engiagent.formulations.classify import CLASSES, ProblemClass, classify
 from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import atoms
 from engiagent.solvers import linear
-from engiagent.solvers.adapter import Adapter, Feature, Watch, distribution_version
+from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
 from engiagent.solvers.convex.derivatives import reduced_costs
 from engiagent.solvers.expressions import curved_rows
 from engiagent.solvers.objectives import without_objective
 from engiagent.solvers.pyomo.build import Built, build
-from engiagent.solvers.pyomo.known import Known, known
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, relative_gap
 from engiagent.solvers.rounding import made_whole
 
 REQUIRES: Final = ("pyomo",)
+
+LINEAR: Final[dict[ProblemClass, Need]] = {"LP": "any", "MILP": "any"}
+QUADRATIC: Final[dict[ProblemClass, Need]] = {
+    **LINEAR,
+    **dict.fromkeys(("QP", "SOCP", "MIQP", "MISOCP"), "convex"),
+}
+SMOOTH: Final[dict[ProblemClass, Need]] = dict.fromkeys(("LP", "QP", "SOCP", "NLP"), "any")
+ALL: Final[dict[ProblemClass, Need]] = dict.fromkeys(CLASSES, "any")
+
+
+@dataclass(frozen=True)
+class Known:
+    """A solver that Pyomo reaches."""
+
+    classes: Mapping[ProblemClass, Need] = field(default_factory=lambda: ALL)  # what it takes
+    # its own names for the options of :data:`OPTIONS`, in their order; empty where it has none
+    options: tuple[str, ...] = ()
+    is_local: bool = False  # whether it proves no global optimum of a nonconvex program
+    duals: bool = False  # whether multipliers come back through Pyomo
+    linear_objective: bool = False  # whether a curved objective has to be put in a row
+
+
+OPTIONS: Final = ("time_limit", "gap", "threads", "seed")
+_GUROBI: Final = ("TimeLimit", "MIPGap", "Threads", "Seed")
+_HIGHS: Final = Known(LINEAR, ("time_limit", "mip_rel_gap", "threads", "random_seed"), duals=True)
+_CPLEX: Final = ("timelimit", "mip_tolerances_mipgap", "threads", "randomseed")
+_XPRESS: Final = ("maxtime", "miprelstop", "threads", "randomseed")
+_SCIP: Final = Known(
+    ALL, ("limits/time", "limits/gap", "", "randomization/randomseedshift"), linear_objective=True
+)
+SOLVERS: Final[dict[str, Known]] = {
+    "appsi_highs": _HIGHS,
+    "baron": Known(ALL, ("MaxTime", "EpsR")),
+    "bonmin": Known(ALL, ("bonmin.time_limit",), is_local=True),
+    "cbc": Known(LINEAR, ("seconds", "ratioGap", "threads", "randomCbcSeed")),
+    "couenne": Known(ALL, ("time_limit",)),
+    "cplex": Known(QUADRATIC, _CPLEX, duals=True),
+    "glpk": Known(LINEAR, ("tmlim", "mipgap"), duals=True),
+    "gurobi": Known(QUADRATIC, _GUROBI, duals=True),
+    "gurobi_direct": Known(LINEAR, _GUROBI, duals=True),
+    "gurobi_direct_minlp": Known(ALL, _GUROBI),
+    "gurobi_persistent": Known(QUADRATIC, _GUROBI, duals=True),
+    "highs": _HIGHS,
+    "ipopt": Known(SMOOTH, ("max_cpu_time",), is_local=True, duals=True),
+    "knitro_direct": Known(ALL, ("maxtime_real",), is_local=True),
+    "scip": _SCIP,
+    "scip_direct": _SCIP,
+    "scip_persistent": _SCIP,
+    "xpress": Known(QUADRATIC, _XPRESS, duals=True),
+}
+"""What is known of the solvers that Pyomo reaches; one that is not here may take anything."""
 
 # Pyomo's words for how a run ended.
 ENDINGS: Final[dict[str, Status]] = {
@@ -57,45 +108,39 @@ class Ending:
 
 def member(name: str) -> Adapter:
     """Return the adapter of one of Pyomo's solvers."""
-    about = known(name)
-    features: set[Feature] = set()
-    if not about.is_local:
-        features.add("global")
+    about = SOLVERS.get(name, Known())
+    features: set[Feature] = set() if about.is_local else {"global"}
     if about.duals:
         features.add("duals")
-    options = {option: f"`{own}`" for option, own in about.options.items()}
-
-    def solve_here(
-        program: Program, options: SolveOptions, watch: Watch | None = None
-    ) -> SolverResult:
-        return _solve(name, about, program, options)
-
-    return Adapter(
-        f"pyomo:{name}",
-        f"Pyomo ({name})",
-        about.classes,
-        frozenset(features),
-        options,
-        REQUIRES,
-        solve_here,
-    )
+    options = {option: f"`{own}`" for option, own in _named(about)}
+    known, solve = frozenset(features), partial(_solve, name, about)
+    called = f"Pyomo ({name})"
+    return Adapter(f"pyomo:{name}", called, about.classes, known, options, REQUIRES, solve)
 
 
-def _solve(name: str, about: Known, program: Program, options: SolveOptions) -> SolverResult:
+def _named(about: Known) -> list[tuple[str, str]]:
+    return [(option, own) for option, own in zip(OPTIONS, about.options, strict=False) if own]
+
+
+def _solve(
+    name: str, about: Known, program: Program, options: SolveOptions, watch: Watch | None = None
+) -> SolverResult:
     started = time.perf_counter()
-    ending = _run(name, about, program, options)
-    result = _judged(name, about, program, options, ending)
+    result = _judged(name, about, program, options, _run(name, about, program, options))
     return replace(result, seconds=time.perf_counter() - started)
 
 
 def _run(name: str, about: Known, program: Program, options: SolveOptions) -> Ending:
-    if not _used(program).any() or _breaks_an_empty_row(program):
-        return _trivial(program)
+    version = distribution_version("pyomo") or "unknown"
+    if _breaks_an_empty_row(program):
+        return Ending("infeasible", version)
+    if not _used(program).any():
+        return Ending("optimal", version, _nearest_to_zero(program), np.zeros(program.row_count))
     # Pyomo tells of most that goes wrong by exceptions of many kinds, which are the user's to read.
     try:
         built = build(program, curved_as_row=about.linear_objective)
         if not built.holds:
-            return Ending("infeasible", distribution_version("pyomo") or "unknown")
+            return Ending("infeasible", version)
         return _run_built(name, about, built, program, options)
     except (EngiagentError, MemoryError):
         raise
@@ -134,13 +179,6 @@ def _breaks_an_empty_row(program: Program) -> bool:
     return bool(np.any(~given & ((program.row_lower > 0) | (program.row_upper < 0))))
 
 
-def _trivial(program: Program) -> Ending:
-    version = distribution_version("pyomo") or "unknown"
-    if _breaks_an_empty_row(program):
-        return Ending("infeasible", version)
-    return Ending("optimal", version, _nearest_to_zero(program), np.zeros(program.row_count))
-
-
 def _run_built(
     name: str, about: Known, built: Built, program: Program, options: SolveOptions
 ) -> Ending:
@@ -155,7 +193,7 @@ def _run_built(
     duals = about.duals and not program.is_mip
     if duals:
         built.model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
-    for option, own in about.options.items():
+    for option, own in _named(about):
         value = getattr(options, option)
         if value is not None:
             solver.options[own] = value
