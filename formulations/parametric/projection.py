@@ -14,8 +14,13 @@ from typing import Any
 import numpy as np
 
 from engiagent.formulations.lowering.products import split
-from engiagent.formulations.parametric.compiler import Limit, ParametricCompiler
-from engiagent.formulations.parametric.evaluator import Definition, StructureError, columns_of
+from engiagent.formulations.parametric.compiler import (
+    Definition,
+    Limit,
+    ParametricCompiler,
+    StructureError,
+    columns_of,
+)
 from engiagent.formulations.program import (
     OBJECTIVE,
     ColumnBlock,
@@ -72,16 +77,11 @@ class Projection:
     offsets: Floats  # stand for the program's constant and those of its goals, in this order
 
 
-def project(compiler: ParametricCompiler, wide: Program) -> Projection:
-    """Return a program without its parameter columns.
+class Projector:
+    """One projection of a program with parameter columns to one without.
 
     Raises StructureError when a parameter stands inside a function of variables.
     """
-    return _Projector(compiler, wide).run()
-
-
-class _Projector:
-    """One projection."""
 
     def __init__(self, compiler: ParametricCompiler, wide: Program) -> None:
         self.wide = wide
@@ -97,6 +97,7 @@ class _Projector:
         self.targets: list[Target] = []
 
     def run(self) -> Projection:
+        """Return the program without its parameter columns."""
         wide, keep = self.wide, self.kept
         cost, offset = Entries(), Entries()
         offsets = np.array([wide.offset, *(goal.offset for goal in wide.goals)])

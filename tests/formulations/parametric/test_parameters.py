@@ -12,7 +12,7 @@ from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.parametric import StructureError, compile_parametric
 from engiagent.solvers.session import Session
 from tests.blueprints import DAY, EDGES, UNITS, blueprint, constraint, parameter, variable
-from tests.formulations.parametric.test_follow import assert_equal, changed
+from tests.formulations.parametric.test_follow import array, assert_equal, changed
 
 T = "t in T"
 
@@ -168,7 +168,7 @@ def test_a_parameter_anywhere_follows_in_place(case: str) -> None:
     assert_equal(program, compile_blueprint(given))
     for factor in (1.0, 1.7):
         new = {k: _scaled(v, factor) for k, v in values.items()}
-        parametric.update(**new)
+        parametric.update(**{name: array(value) for name, value in new.items()})
         assert parametric.program is program
         assert_equal(program, compile_blueprint(changed(given, new)))
 
