@@ -27,7 +27,7 @@ from engiagent.solvers.iis import (
     supporting,
 )
 from engiagent.solvers.result import Floats, SolveOptions
-from engiagent.solvers.session_shift import stages_of
+from engiagent.solvers.stages import stages_of
 
 MOST_SECONDS: Final = 5.0
 PROOF_SECONDS: Final = 5.0

@@ -18,7 +18,6 @@ from engiagent.solvers.convex.piqp import MOST_ITERATIONS, NAME, Pattern, sign_o
 from engiagent.solvers.measure import factor_of
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session_changes import Snapshot, crosses
-from engiagent.solvers.session_shift import Sources
 from engiagent.solvers.solving import solve
 
 ACCEPTED: Final = 1e-6
@@ -128,9 +127,6 @@ class PiqpEngine:
         )
 
     def set_start(self, x: Floats) -> None:
-        """Take no notice: an interior-point method starts from a point of its own."""
-
-    def shift(self, sources: Sources) -> None:
         """Take no notice: an interior-point method starts from a point of its own."""
 
 

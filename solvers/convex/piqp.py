@@ -27,7 +27,7 @@ from engiagent.formulations.values import Floats, Ints
 from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
 from engiagent.solvers.convex.outcome import Ending, conclude, refusal
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.session_shift import stages_of
+from engiagent.solvers.stages import stages_of
 
 NAME: Final = "PIQP"
 CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex", "QP": "convex"}

@@ -278,17 +278,13 @@ def _with_point(
     elif about.is_local and (program.is_mip or classify(program).convexity != "convex"):
         status, reason, bound = "feasible", "local optimum: nothing near it is better", None
     elif not program.is_mip:
-        bound = objective if bound is None or not program.is_linear else bound
+        bound = objective if bound is None else bound
     row_dual, column_dual = whole.row_dual, whole.column_dual
     if row_dual is None and ending.row_dual is not None:
         row_dual = sign * ending.row_dual + 0.0
         column_dual = reduced_costs(program, whole.x, row_dual)
     gap = None if bound is None else relative_gap(objective, bound)
-    if (
-        status == "optimal"
-        and program.is_mip
-        and not (gap is not None and gap <= max(2 * options.gap, 1e-6))
-    ):
+    if status == "optimal" and not (gap is not None and gap <= max(2 * options.gap, 1e-6)):
         status = "feasible"
         reason = "the solver calls it optimal but gave no bound within the gap"
     return replace(

@@ -22,8 +22,8 @@ from engiagent.formulations.program import (
 from engiagent.solvers.feasibility import worst_violation
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.session import Session
-from engiagent.solvers.session_shift import stage_sources
 from engiagent.solvers.solving import solve
+from engiagent.solvers.stages import earlier_columns
 from tests.solvers.conformance.test_agreement import CLASSES, Draw
 from tests.solvers.effort import examples
 from tests.solvers.programs import dense_linear, knapsack
@@ -309,16 +309,13 @@ def staged(positions: np.ndarray | None = None) -> Program:
 
 
 def test_a_shift_takes_each_stage_from_the_next_one() -> None:
-    columns, rows = stage_sources(staged(), 1)
-    assert columns.tolist() == [1, 2, 2, 4, 5, 5, 7, 8, 9, 9, 10]
-    assert rows.tolist() == [1, 2, 2]
-    assert stage_sources(staged(), 0)[0].tolist() == list(range(11))
-    assert stage_sources(staged(), 9)[1].tolist() == [0, 1, 2]
+    assert earlier_columns(staged(), 1).tolist() == [1, 2, 2, 4, 5, 5, 7, 8, 9, 9, 10]
+    assert earlier_columns(staged(), 0).tolist() == list(range(11))
 
 
 def test_a_shift_leaves_alone_what_a_filter_left_out() -> None:
     holes = staged(np.array([0, 1, 3, 5]))  # (G1, t0), (G1, t1), (G2, t0), (G2, t2)
-    assert stage_sources(holes, 1)[0][:4].tolist() == [1, 1, 2, 3]
+    assert earlier_columns(holes, 1)[:4].tolist() == [1, 1, 2, 3]
 
 
 @pytest.mark.parametrize("quadratic", [False, True])
