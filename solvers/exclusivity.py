@@ -32,7 +32,7 @@ from engiagent.solvers.adapter import Feature, Need, Watch
 from engiagent.solvers.chain.cuts import with_cuts
 from engiagent.solvers.chain.solving import solve_chain
 from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
-from engiagent.solvers.structure.chain import find_chain
+from engiagent.solvers.structure.chain import StorageChain, find_chain
 from engiagent.solvers.structure.entries import Entries, entries_of
 
 Floats = npt.NDArray[np.float64]
@@ -349,3 +349,22 @@ def _is(pairs: Exclusivity, program: Program) -> Bools:
     mask = np.zeros(program.column_count, dtype=bool)
     mask[pairs.binaries] = True
     return mask
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What was recognised in a program; None where it was not."""
+
+    # the whole program is storage chains, so that the exact method applies
+    chain: StorageChain | None = None
+    # pairs of columns that exclude each other through binaries
+    exclusivity: Exclusivity | None = None
+
+    def lines(self) -> tuple[str, ...]:
+        """Return one line for each structure, as ``1 storage chain, 24 steps``."""
+        return tuple(str(part) for part in (self.chain, self.exclusivity) if part is not None)
+
+
+def recognise(program: Program) -> Structure:
+    """Return the structure of a program, from its arrays alone."""
+    return Structure(find_chain(program), find_exclusivity(program))

@@ -19,7 +19,7 @@ BACKENDS: Final = {
     "ipopt": "engiagent.solvers.casadi.ipopt",
 }
 FAMILIES: Final = {
-    "pyomo:": "engiagent.solvers.pyomo.adapter",
+    "pyomo:": "engiagent.solvers.pyomo",
     "cvxpy:": "engiagent.solvers.convex.cvxpy",
     "casadi:": "engiagent.solvers.casadi.ipopt",
 }

@@ -19,12 +19,11 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
 from engiagent.solvers.convex.outcome import refusal
-from engiagent.solvers.netting import netted
+from engiagent.solvers.feasibility import netted
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult
 from engiagent.solvers.selection import select
-from engiagent.solvers.session_highs import HighsEngine
-from engiagent.solvers.session_piqp import PiqpEngine
+from engiagent.solvers.session_engines import HighsEngine, PiqpEngine
 from engiagent.solvers.solving import solve
 from engiagent.solvers.stages import earlier_columns
 from engiagent.solvers.validate import check_program

@@ -13,10 +13,9 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Watch
 from engiagent.solvers.chain.solving import try_chain
-from engiagent.solvers.feasibility import ACCEPTED, worst_violation
+from engiagent.solvers.feasibility import ACCEPTED, netted, worst_violation
 from engiagent.solvers.goals import solve_goals
 from engiagent.solvers.measure import divided, factor_of, multiplied, told_divided
-from engiagent.solvers.netting import netted
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
 from engiagent.solvers.selection import select

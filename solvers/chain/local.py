@@ -12,11 +12,8 @@ so that these prices are the slopes of :math:`\phi`; all steps are treated at on
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from engiagent.solvers.structure.entries import Bools, Floats
 
 TIE = 1e-12
 """Prices of a step that differ by less, relative to its largest, count as one."""

@@ -15,7 +15,7 @@ from engiagent.formulations.program import NO_PRODUCTS, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers import linear
 from engiagent.solvers.convex.optimality import Account, Multipliers, examine, polished
-from engiagent.solvers.objectives import without_objective
+from engiagent.solvers.goals import without_objective
 from engiagent.solvers.result import SolveOptions, SolverResult, Status
 
 ACCEPTED: Final = 1e-6

@@ -19,8 +19,8 @@ from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import Program
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
-from engiagent.solvers.feasibility import ACCEPTED, worst_violation
-from engiagent.solvers.objectives import without_objective
+from engiagent.solvers.feasibility import ACCEPTED, made_whole, worst_violation
+from engiagent.solvers.goals import without_objective
 from engiagent.solvers.result import (
     Floats,
     Progress,
@@ -30,7 +30,6 @@ from engiagent.solvers.result import (
     relative_gap,
     remaining,
 )
-from engiagent.solvers.rounding import made_whole
 from engiagent.solvers.scip.build import Built, build
 
 NAME: Final = "SCIP"

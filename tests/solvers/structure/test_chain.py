@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from engiagent.formulations.program import Program
-from engiagent.solvers.chain.proof import prove
-from engiagent.solvers.chain.solving import solve_chain
+from engiagent.solvers.chain.solving import prove, solve_chain
+from engiagent.solvers.exclusivity import recognise
 from engiagent.solvers.linear import solve_here
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.structure.chain import find_chain
 from engiagent.solvers.structure.entries import entries_of
-from engiagent.solvers.structure.recognition import recognise
 from tests.solvers.structure.instances import INF, Sheet, storage
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
