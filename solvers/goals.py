@@ -48,9 +48,7 @@ def _of_rows(program: Program) -> tuple[Part, ...]:
     for part in program.nonlinear:
         rows = part.row_numbers()
         inside = np.flatnonzero(rows != OBJECTIVE)
-        if len(inside) == len(rows):
-            kept.append(part)
-        elif len(inside):
+        if len(inside):
             weights = np.broadcast_to(part.coefficients, rows.shape)[inside]
             kept.append(Part(rows[inside], weights, part.atom.take(inside)))
     return tuple(kept)
@@ -170,14 +168,29 @@ def _lexicographic(program: Program, options: SolveOptions, solve: SolveOne) -> 
         if found.x is None:
             if result is None:
                 return found
-            return _unfinished(program, result, goal, found)
+            # The stage before the one that gave no point.
+            status: Status = "interrupted" if found.status == "interrupted" else "feasible"
+            reason = f"the goal {goal.name} was not reached: {found.reason}"
+            return _told(program, replace(result, status=status, reason=reason))
         if result is None:
             _refuse_curved(program)
         stages.append((goal, found))
         result = found
     first, last = stages[0][1], stages[-1][1]
     assert last.x is not None
-    return _told(program, _joined(program, [found for _, found in stages], first, last))
+    open_ = [found.reason for _, found in stages if found.status != "optimal"]
+    joined = replace(
+        last,
+        status="feasible" if open_ else "optimal",
+        reason="; ".join(open_) or "optimal",
+        objective=value_of(program.goals[0], last.x),
+        bound=first.bound,
+        gap=first.gap,
+        seconds=sum(found.seconds for _, found in stages),
+        iterations=sum(found.iterations for _, found in stages),
+        nodes=sum(found.nodes for _, found in stages),
+    )
+    return _told(program, joined)
 
 
 def _refuse_curved(program: Program) -> None:
@@ -194,36 +207,6 @@ def _refuse_curved(program: Program) -> None:
 def _allowed(goal: Goal, value: float) -> float:
     room = goal.tolerance + ROOM * max(1.0, abs(value))
     return value + room if goal.sense == "minimize" else value - room
-
-
-def _joined(
-    program: Program, found: list[SolverResult], first: SolverResult, last: SolverResult
-) -> SolverResult:
-    """Return the last stage's point with the first goal's value and bound."""
-    assert last.x is not None
-    proven = all(item.status == "optimal" for item in found)
-    return replace(
-        last,
-        status="optimal" if proven else "feasible",
-        reason="optimal"
-        if proven
-        else "; ".join(item.reason for item in found if item.status != "optimal"),
-        objective=value_of(program.goals[0], last.x),
-        bound=first.bound,
-        gap=first.gap,
-        seconds=sum(item.seconds for item in found),
-        iterations=sum(item.iterations for item in found),
-        nodes=sum(item.nodes for item in found),
-    )
-
-
-def _unfinished(
-    program: Program, result: SolverResult, goal: Goal, found: SolverResult
-) -> SolverResult:
-    """Return the stage before the one that gave no point."""
-    status: Status = "interrupted" if found.status == "interrupted" else "feasible"
-    reason = f"the goal {goal.name} was not reached: {found.reason}"
-    return _told(program, replace(result, status=status, reason=reason))
 
 
 def _told(program: Program, result: SolverResult) -> SolverResult:

@@ -238,8 +238,8 @@ def families_of(program: Program) -> dict[Family, tuple[Ints, Ints]]:
                 continue
             for family, places in _split(kind, block, lower, upper):
                 before = found.get(family, (NOWHERE, NOWHERE))
-                low, high = (np.concatenate(p) for p in zip(before, places, strict=True))
-                found[family] = low, high
+                low = np.concatenate([before[0], places[0]])
+                found[family] = low, np.concatenate([before[1], places[1]])
     return found
 
 

@@ -78,29 +78,23 @@ def select(
     found = classify(program)
     if options.backend is not None:
         return _asked_for(program, options.backend, found)
-    chosen: tuple[str, str] | None = None
-    alternatives = []
-    for backend, reason in _candidates(program, found):
-        against = _against(adapter(backend), program, found, options, isolated)
-        if against is not None:
-            alternatives.append(Alternative(backend, against, usable=False))
-        elif chosen is None:
-            chosen = backend, reason
-        else:
-            alternatives.append(Alternative(backend, reason, usable=True))
-    if chosen is None:
-        listed = "; ".join(f"{item.backend}: {item.reason}" for item in alternatives)
-        absent = any(_ABSENT in item.reason for item in alternatives)
+    order = list(_candidates(program, found))
+    against = [_against(adapter(name), program, found, options, isolated) for name, _ in order]
+    if all(against):
+        listed = "; ".join(f"{n}: {why}" for (n, _), why in zip(order, against, strict=True))
+        absent = any(_ABSENT in (why or "") for why in against)
         kind = SolverMissingError if absent else EngiagentError
         raise kind(f"no solver takes this {found.problem_class}: {listed}")
-    reasons = [chosen[1]]
+    place = against.index(None)
+    backend, reason = order[place]
     # What stood before it in the order and cannot be used has changed the choice.
-    order = [backend for backend, _ in _candidates(program, found)]
-    before = order[: order.index(chosen[0])]
-    reasons += [
-        f"not {item.backend}: {item.reason}" for item in alternatives if item.backend in before
-    ]
-    return Choice(chosen[0], tuple(reasons), tuple(alternatives), found)
+    passed = [f"not {order[k][0]}: {against[k]}" for k in range(place)]
+    alternatives = tuple(
+        Alternative(name, why or reason, usable=why is None)
+        for k, ((name, reason), why) in enumerate(zip(order, against, strict=True))
+        if k != place
+    )
+    return Choice(backend, (reason, *passed), alternatives, found)
 
 
 def explain(choice: Choice) -> str:

@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from dataclasses import asdict, replace
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -32,8 +31,6 @@ DEFAULT = "highs"
 MODULES = {"pyomo": "pyomo.environ"}
 WARM_SIZE = 40
 INCUMBENT_INTERVAL = 0.25
-THREAD_START = 5.0
-"""Seconds within which a thread starts on the busiest machine."""
 _PR_SET_PDEATHSIG = 1
 _SIGKILL = 9
 
@@ -178,28 +175,6 @@ def _limit_memory(megabytes: float) -> None:
     if hard != resource.RLIM_INFINITY:
         limit = min(limit, hard)
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    threading.Thread.start = _started_or_refused  # type: ignore[method-assign,assignment]
-
-
-_start = threading.Thread.start
-
-
-def _started_or_refused(thread: threading.Thread) -> None:
-    """Start a thread, as Pyomo does to read what a solver prints.
-
-    A thread that is refused memory dies before it says that it has started, and Python waits for
-    that word for ever.
-
-    Raises MemoryError when it does not come within :data:`THREAD_START`.
-    """
-    started: threading.Event = thread._started  # type: ignore[attr-defined]
-    started.wait = partial(threading.Event.wait, started, THREAD_START)  # type: ignore[method-assign]
-    try:
-        _start(thread)
-    except RuntimeError as error:  # "can't start new thread": the system has no room for its stack
-        raise MemoryError from error
-    if not started.is_set():
-        raise MemoryError
 
 
 def _address_space() -> int:

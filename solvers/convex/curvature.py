@@ -19,8 +19,6 @@ from engiagent.solvers.validate import place_of
 
 ROUNDING = 1e-10
 """How far below zero, relative to the largest, an eigenvalue may lie from rounding."""
-DENSE = 400
-"""How many columns of a diagonal go together."""
 
 
 def hessian(products: Products, count: int) -> Any:
@@ -41,55 +39,19 @@ def of_objective(program: Program) -> Any:
 def factor(matrix: Any) -> Any | None:
     """Return F with ``F' F`` the given symmetric matrix, None when it has negative curvature.
 
-    ``matrix``: sparse, (n, n); it falls into blocks, each factored for itself.
-
-    Returns F by rows, (rank, n); sparse.
+    ``matrix``: sparse, (n, n). F is sparse, by rows, (rank, n).
     """
-    from scipy.sparse import csr_array, vstack
+    from scipy.sparse import csr_array, diags_array
 
-    n = matrix.shape[0]
-    pieces = []
-    for columns, block in _blocks(matrix):
-        rows = _dense_factor(block.toarray())
-        if rows is None:
-            return None
-        piece = csr_array(rows).tocoo()
-        place = (piece.row, columns[piece.col])
-        pieces.append(csr_array((piece.data, place), shape=(piece.shape[0], n)))
-    return vstack(pieces, format="csr") if pieces else csr_array((0, n))
-
-
-def _blocks(matrix: Any) -> list[tuple[Any, Any]]:
-    """Return the columns and the matrix of each part that hangs together."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    used = np.unique(matrix.nonzero()[1])
-    if not len(used):
-        return []
-    inner = csr_array(matrix)[used][:, used]
-    count, label = connected_components(inner, directed=False)
-    if count == len(used):  # a diagonal: one block, already solved
-        return [
-            (used[i : i + DENSE], inner[i : i + DENSE][:, i : i + DENSE])
-            for i in range(0, len(used), DENSE)
-        ]
-    order = np.argsort(label, kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(label))[:-1])
-    return [(used[group], inner[group][:, group]) for group in groups]
-
-
-def _dense_factor(block: Floats) -> Floats | None:
-    diagonal = np.diagonal(block)
-    if np.count_nonzero(block) == np.count_nonzero(diagonal):
-        return None if np.any(diagonal < 0) else np.diag(np.sqrt(diagonal))
-    eigenvalues, vectors = np.linalg.eigh(block)
+    diagonal = matrix.diagonal()
+    if matrix.count_nonzero() == np.count_nonzero(diagonal):
+        return None if np.any(diagonal < 0) else csr_array(diags_array(np.sqrt(diagonal)))
+    eigenvalues, vectors = np.linalg.eigh(matrix.toarray())
     largest = float(np.max(np.abs(eigenvalues)))
     if eigenvalues[0] < -ROUNDING * largest:
         return None
     keep = eigenvalues > ROUNDING * largest
-    factored: Floats = np.sqrt(eigenvalues[keep])[:, None] * vectors[:, keep].T
-    return factored
+    return csr_array(np.sqrt(eigenvalues[keep])[:, None] * vectors[:, keep].T)
 
 
 Sums = tuple[Any, float, Any, Any]

@@ -101,21 +101,6 @@ def test_a_thread_that_was_refused_memory_is_not_waited_for() -> None:
     assert result.status == "optimal" or "memory limit of 1 MB reached" in result.reason
 
 
-@linux
-def test_a_thread_without_room_for_its_stack_is_a_memory_error() -> None:
-    code = (
-        "import threading\n"
-        "from engiagent.solvers import worker\n"
-        "worker._limit_memory(1)\n"
-        "try:\n    threading.Thread(target=print).start()\n"
-        "except MemoryError:\n    print('refused')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout == "refused\n"
-
-
 def test_memory_limit_needs_a_process() -> None:
     with pytest.raises(EngiagentError, match="process of its own"):
         solve(knapsack(), SolveOptions(memory_limit_mb=100), isolate=False)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engiagent.errors import EngiagentError
-from engiagent.formulations.program import Indicators, Program
+from engiagent.formulations.program import Program
 from engiagent.solvers import adapter as seam
 from engiagent.solvers.adapter import MissingLibraryError
 from engiagent.solvers.registry import BACKENDS, adapter
@@ -133,15 +133,8 @@ def test_a_point_that_breaks_the_program_is_an_error(monkeypatch: pytest.MonkeyP
     "broken",
     [
         make([1, 1], squares=[(-1, 1, 0, np.nan)]),
-        make([1, 1], squares=[(-1, 5, 0, 1.0)]),
         make([1, 1], nonlinear=(function("exp", X, factor=np.inf),)),
         make([1, 1], nonlinear=(function("power", X, numbers=(np.array(np.nan),)),)),
-        make(
-            [1, 1],
-            [([1, 1], 0, 1)],
-            indicators=Indicators(np.array([0]), np.array([1]), np.array([1])),
-        ),
-        make([1, 1], sos1=(np.array([0, 7]),)),
     ],
 )
 def test_numbers_that_solvers_swallow_are_refused(broken: Program) -> None:
