@@ -95,17 +95,7 @@ class Adapter:
         return (distribution_version(self.requires[0]) if self.requires else None) or "unknown"
 
     def check(self, options: SolveOptions, *, isolated: bool = True) -> None:
-        """Refuse options that the solver would ignore, and a solver that is not installed.
-
-        A time limit that the solver does not know is obeyed by its process, when it has its own.
-
-        Raises
-        ------
-        MissingLibraryError
-            Saying what to install.
-        EngiagentError
-            Naming the option.
-        """
+        """Refuse options that the solver would ignore, and a solver that is not installed."""
         missing = self.missing()
         if missing:
             raise MissingLibraryError(

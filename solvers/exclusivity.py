@@ -171,13 +171,7 @@ def _packed(
 def solve_exclusive(
     program: Program, pairs: Exclusivity, options: SolveOptions
 ) -> SolverResult | None:
-    """Solve a mixed-integer program with exclusive pairs, with few of its binaries.
-
-    ``program``, ``pairs``: the program and what :func:`find_exclusivity` found in it. ``options``:
-    a ``gap`` of 1e-3 asks for speed; ``time_limit`` ends the attempt.
-
-    Returns a plan proven to be within the gap, or None: the ordinary solver has to be asked.
-    """
+    """Return a plan within the gap, found with few of the binaries, or None: ask HiGHS."""
     started = time.perf_counter()
     task = _Task(program, pairs, options, started)
     everything = np.ones(pairs.size, dtype=bool)
@@ -243,10 +237,7 @@ class _Task:
         return np.asarray(both < -1e-9 * size)
 
     def exchange(self) -> Floats:
-        """Return how much of the second column makes up for one of the first, shape (k,).
-
-        Taken from the first row in which both stand with opposite signs; 1 where there is none.
-        """
+        """Return how much of the second column makes up for one of the first, else 1, (k,)."""
         entries = entries_of(self.program)
         one, two = self.pairs.columns
         pair_of = np.full(self.program.column_count, -1, dtype=np.int64)

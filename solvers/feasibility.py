@@ -99,12 +99,7 @@ class Whole:
 
 
 def made_whole(program: Program, options: SolveOptions, x: Floats, solve_rest: SolveRest) -> Whole:
-    """Return a solver's point with the whole numbers rounded and the rest solved again.
-
-    ``program``, ``options``: what was solved, and how. ``x``: the solver's point, shape (n,).
-    ``solve_rest``: solves a program whose whole numbers are fixed; only asked where it is not
-    linear and rounding broke a row.
-    """
+    """Return a point with the whole numbers rounded, and the rest solved again where needed."""
     whole = program.integrality
     values = np.clip(np.round(x), np.ceil(program.column_lower), np.floor(program.column_upper))
     rounded = np.where(whole, values, np.clip(x, program.column_lower, program.column_upper))

@@ -23,10 +23,7 @@ from engiagent.solvers.result import SolveOptions, SolverResult, Status, remaini
 
 
 def with_linear_objective(program: Program, cost: Floats, offset: float = 0.0) -> Program:
-    """Return the program with a linear objective of the same sense.
-
-    Products and functions of the old objective are left out, and with it all goals.
-    """
+    """Return the program with a linear objective of the same sense, and no goals."""
     return replace(
         program,
         cost=cost,
@@ -96,10 +93,7 @@ def solve_goals(program: Program, options: SolveOptions, solve: SolveOne) -> Sol
 
 
 def limited(program: Program) -> Program:
-    """Return the program of the first goal with a row for the limit of each other goal.
-
-    Raises EngiagentError when a goal has no limit.
-    """
+    """Return the program of the first goal with a row for the limit of each other goal."""
     stage = only(program, program.goals[0])
     for goal in program.goals[1:]:
         if goal.limit is None:
@@ -109,10 +103,7 @@ def limited(program: Program) -> Program:
 
 
 def only(program: Program, goal: Goal) -> Program:
-    """Return the program with one of its goals as the objective.
-
-    The products and functions of the objective are the first goal's.
-    """
+    """Return the program of one goal; products and functions are the first goal's."""
     changed = program
     if goal is not program.goals[0]:
         changed = with_linear_objective(program, goal.cost, goal.offset)
@@ -210,10 +201,7 @@ def _allowed(goal: Goal, value: float) -> float:
 
 
 def _told(program: Program, result: SolverResult) -> SolverResult:
-    """Add the values of all goals to the reason.
-
-    Multipliers are left out: they belong to a program with more rows and another objective.
-    """
+    """Add the values of all goals to the reason; multipliers are of another program."""
     result = replace(result, row_dual=None, column_dual=None, farkas=None)
     if result.x is None:
         return result

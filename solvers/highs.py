@@ -126,11 +126,7 @@ def run_highs(
     watch: Watch | None,
     extra: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Run HiGHS once on a checked program.
-
-    ``extra``: options of HiGHS itself that go before the settings. The memory limit is the caller's
-    to enforce. Raises EngiagentError when HiGHS refuses the program or an option.
-    """
+    """Run HiGHS once on a checked program; ``extra`` are options of HiGHS itself."""
     sign = -1.0 if program.sense == "maximize" else 1.0
     highs = load(program, options, sign, extra or {})
     if options.start is not None and program.is_mip:
@@ -169,10 +165,7 @@ def silent_class() -> Any:
 
 
 def load(program: Program, options: SolveOptions, scale: float, extra: Mapping[str, Any]) -> Any:
-    """Return HiGHS with the program and the options in it, to minimise ``scale`` times the cost.
-
-    Raises EngiagentError when HiGHS refuses the program or an option.
-    """
+    """Return HiGHS with program and options in it, to minimise ``scale`` times the cost."""
     import highspy
 
     if options.threads is not None:

@@ -95,13 +95,7 @@ def linear_part(program: Program) -> Program:
 
 
 def irreducible_set(program: Program, *, seconds: float = MOST_SECONDS) -> Conflict | None:
-    """Return a smallest infeasible set of families.
-
-    ``program``: any program; what is not linear in it is left out, which only makes it easier to
-    satisfy. ``seconds``: when the search ends with what it has.
-
-    Returns None when the program has a point, or when nothing shows that it has none.
-    """
+    """Return a smallest infeasible set of families, None when nothing shows that there is one."""
     cost = np.zeros_like(program.cost)
     bare = replace(linear_part(program), cost=cost, offset=0.0, goals=(), method=None)
     return _Search(bare, time.monotonic() + seconds).run()
@@ -259,10 +253,7 @@ def _split(
 
 
 def subset(program: Program, families: Families) -> Program:
-    """Return the program in which every limit but those of some families is left out.
-
-    Limits that the compiler put in to say a function in linear rows stay.
-    """
+    """Return the program of some families' limits alone; limits of generated rows stay."""
     row_lower, row_upper = _only_generated(program.rows, program.row_lower, program.row_upper)
     low, high = _only_generated(program.columns, program.column_lower, program.column_upper)
     for family, (lower, upper) in families.items():

@@ -96,11 +96,7 @@ def _start(folder: Path, stderr: IO[bytes], progress: bool) -> subprocess.Popen[
 
 @dataclass
 class _Overseer:
-    """Follows one child until it ends, and ends it when it must.
-
-    A solver that does not know its time limit is ended when it is over, one that cannot stop by
-    itself at once.
-    """
+    """Follows one child until it ends, and ends it when it must."""
 
     child: subprocess.Popen[bytes]
     options: SolveOptions

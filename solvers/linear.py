@@ -71,11 +71,7 @@ NO_WHOLE_POINT: Final = (
 
 
 def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
-    """Solve a checked program in this process.
-
-    ``options``: ``memory_limit_mb`` is the caller's to enforce. Raises EngiagentError when HiGHS
-    refuses the program or an option.
-    """
+    """Solve a checked program in this process."""
     started = time.perf_counter()
     result = (_solve_mip if program.is_mip else solve_lp)(program, options, watch)
     return replace(result, seconds=time.perf_counter() - started)
@@ -238,10 +234,7 @@ def _solve_mip(program: Program, options: SolveOptions, watch: Watch | None) -> 
 
 
 def polish(program: Program, options: SolveOptions, x: Floats) -> SolverResult | None:
-    """Round the whole numbers exactly, fix them, and solve the rest again.
-
-    Returns None when no point is left, which tells of whole numbers that leaned on the tolerance.
-    """
+    """Round the whole numbers, fix them, and solve the rest again; None when no point is left."""
     whole = program.integrality
     values = np.clip(np.round(x), np.ceil(program.column_lower), np.floor(program.column_upper))
     fixed = replace(

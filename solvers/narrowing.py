@@ -51,11 +51,7 @@ class Narrowed:
 def narrowed(
     conflict: Conflict, *, seconds: float = MOST_SECONDS, threads: int | None = None
 ) -> Narrowed:
-    """Return the elements of a conflict that cannot hold together.
-
-    ``conflict``: as :func:`~engiagent.solvers.iis.irreducible_set` returns it. ``seconds``: when
-    the search ends with what it has.
-    """
+    """Return the elements of a conflict that cannot hold together, as far as time allows."""
     search = _Narrowing(conflict, time.monotonic() + seconds, threads)
     elements = search.carrying(search.earliest(search.start()))
     kept, least = search.filtered(elements)

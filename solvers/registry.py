@@ -27,10 +27,7 @@ FAMILIES: Final = {
 
 
 def adapter(backend: str) -> Adapter:
-    """Return the adapter of a backend; its library is not loaded yet.
-
-    Raises EngiagentError when there is no backend of that name.
-    """
+    """Return the adapter of a backend, its library not loaded; EngiagentError without one."""
     if backend in BACKENDS:
         module = import_module(BACKENDS[backend])
         if hasattr(module, "member"):  # a family whose solvers have names of their own

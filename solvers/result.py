@@ -115,8 +115,5 @@ def remaining(options: SolveOptions, started: float, least: float = 0.01) -> Sol
 
 
 def relative_gap(objective: float, bound: float) -> float:
-    """Return ``|objective - bound| / max(1, |objective|)``.
-
-    The floor of 1 keeps the gap finite where the best objective is zero.
-    """
+    """Return ``|objective - bound| / max(1, |objective|)``."""
     return abs(objective - bound) / max(1.0, abs(objective))

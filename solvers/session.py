@@ -84,10 +84,7 @@ class Session:
             self._engine = ColdEngine(program, options)
 
     def solve(self) -> SolverResult:
-        """Solve the program as its arrays stand now, starting from where the last solve ended.
-
-        Raises ProgramError when a changed number is one that no solver can be trusted with.
-        """
+        """Solve the program as its arrays stand now, starting from where the last solve ended."""
         if self.program is not self._program:
             # Compiled anew, perhaps with other rows and columns: nothing of the old one holds.
             self._take(self.program)
@@ -96,11 +93,7 @@ class Session:
         return netted(self._program, self._engine.solve())
 
     def set_start(self, x: Floats) -> None:
-        """Start the next solve from a point; it need not be feasible.
-
-        ``x``: values of all columns, shape (n,), finite. Interior-point solvers have no use for it.
-        Raises EngiagentError when the shape is wrong or a value is not finite.
-        """
+        """Start the next solve from a point of shape (n,), finite but perhaps not feasible."""
         point = np.asarray(x, dtype=np.float64)
         if point.shape != (self._program.column_count,) or not np.all(np.isfinite(point)):
             raise EngiagentError(
@@ -127,10 +120,7 @@ class Session:
 
 
 class ColdEngine:
-    """Any program that :func:`engiagent.solvers.solve` takes.
-
-    Where the solver takes a start, it is the last point.
-    """
+    """Any program that :func:`solve` takes, started from the last point where that is taken."""
 
     def __init__(self, program: Program, options: SolveOptions) -> None:
         self.program = program

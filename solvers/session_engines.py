@@ -33,10 +33,7 @@ ARRAYS = ("cost", "column_lower", "column_upper", "row_lower", "row_upper", "row
 
 
 class Snapshot:
-    """The arrays that may change, as a solver has them.
-
-    They are kept as bytes: most arrays are the same at most solves, and bytes tell that fastest.
-    """
+    """The arrays that may change, as a solver has them: as bytes, which are compared fastest."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -44,13 +41,7 @@ class Snapshot:
         self._products = program.products.values.tobytes()
 
     def changed(self, *names: str) -> Places | None:
-        """Return where any of some arrays of one length differs, None where none does.
-
-        The arrays count as seen from now on, unless this raises.
-
-        Raises ProgramError when a new number is NaN or another one that no solver can be trusted
-        with.
-        """
+        """Return where any of some arrays of one length differs, None where none does."""
         different: Any = None
         fresh: dict[str, bytes] = {}
         for name in names:
@@ -71,10 +62,7 @@ class Snapshot:
         return places
 
     def products_changed(self, check: Callable[[], None]) -> bool:
-        """Return whether coefficients of products have changed.
-
-        They count as seen from now on, unless ``check`` raises: then they have to pass it again.
-        """
+        """Return whether products changed; seen from now on, unless ``check`` raises."""
         raw = self._program.products.values.tobytes()
         if raw == self._products:
             return False

@@ -10,11 +10,7 @@ STAGED = ("time", "instants", "periods")
 
 
 def earlier_columns(program: Program, stages: int) -> Ints:
-    """Return, for every column, the one that takes its place when a horizon moves ahead, (n,).
-
-    ``stages``: how many periods the horizon moves ahead, at least 0. Elements of no time set,
-    elements of the last stages and those whose source a filter leaves out point to themselves.
-    """
+    """Return for every column the one that stands ``stages`` later, or itself, (n,)."""
     columns = np.arange(program.column_count, dtype=np.int64)
     for block in program.columns:
         columns[block.start : block.stop] = block.start + _within(program, block, stages)
@@ -22,10 +18,7 @@ def earlier_columns(program: Program, stages: int) -> Ints:
 
 
 def stages_of(program: Program) -> tuple[Ints, Ints]:
-    """Return the position in time of every column, shape (n,), and every row, shape (m,).
-
-    What stands on no time set counts as before the first period.
-    """
+    """Return the position in time of every column, (n,), and every row, (m,); -1 without one."""
     columns = np.full(program.column_count, -1, dtype=np.int64)
     rows = np.full(program.row_count, -1, dtype=np.int64)
     for blocks, target in ((program.columns, columns), (program.rows, rows)):

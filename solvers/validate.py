@@ -46,10 +46,7 @@ def _element(program: Program, block: Block, offset: int) -> str:
 
 
 def check_program(program: Program) -> None:
-    """Refuse a program that a solver would misread.
-
-    Raises ProgramError naming the variable or constraint, its element and the number.
-    """
+    """Refuse a program that a solver would misread, by name, element and number."""
     _check_shapes(program)
     columns, rows = program.columns, program.rows
     cost = program.cost
@@ -175,10 +172,7 @@ def _uncrossed(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
 
 
 def find_crossing(program: Program) -> str | None:
-    """Return a sentence about the first pair of bounds that cross, or None.
-
-    Such a program is infeasible without any solver.
-    """
+    """Return a sentence about the first pair of bounds that cross, or None."""
     sides = (
         (program.column_lower, program.column_upper, program.columns, "bounds"),
         (program.row_lower, program.row_upper, program.rows, "right-hand sides"),

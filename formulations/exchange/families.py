@@ -90,10 +90,7 @@ def split_name(name: str) -> tuple[str, tuple[str, ...]]:
 def families(
     columns: Sequence[str], kinds: Sequence[object], rows: Sequence[str]
 ) -> tuple[list[Family], list[Family]]:
-    """Return the families of columns and of rows, each in the order of their first members.
-
-    ``kinds``: what the members of a family of columns must have in common besides their name.
-    """
+    """Return the families of columns, each of one of ``kinds``, and of rows, in their order."""
     spelled = [_spelled(columns, kinds), _spelled(rows, [None] * len(rows))]
     found = _placed([group for groups in spelled for group in groups])
     return found[: len(spelled[0])], found[len(spelled[0]) :]

@@ -35,10 +35,7 @@ SUM: Final = (0, 0, 0)
 
 
 def read_model(path: Path) -> FileModel:
-    """Return the model in an LP or MPS file, by its name.
-
-    Raises InputError with the line, what was found there and what was expected.
-    """
+    """Return the model in an LP or MPS file, by its name; InputError with the line."""
     for suffix, parse in ((".lp", parse_lp), (".mps", parse_mps)):
         if path.name.lower().endswith(suffix):
             return parse(read_source(path))
@@ -51,18 +48,12 @@ def read_model(path: Path) -> FileModel:
 
 
 def import_model(path: Path) -> Blueprint:
-    """Return the blueprint of an LP or MPS file.
-
-    Raises InputError when the file cannot be read or has sections that a blueprint is not made of.
-    """
+    """Return the blueprint of an LP or MPS file; InputError when it cannot be read."""
     return to_blueprint(read_model(path))
 
 
 def to_blueprint(model: FileModel) -> Blueprint:
-    """Return the blueprint of a model; its bounds, rows and objective are exactly the model's.
-
-    Raises InputError when the model has no variables.
-    """
+    """Return the blueprint of a model; InputError when the model has no variables."""
     file = model.source.file
     if not model.columns:
         raise InputError("the model has no variables", file)
@@ -236,10 +227,7 @@ def _objective(t: _Translation) -> Json:
 
 
 class _Pattern(NamedTuple):
-    """A variable, and for each of its indices ``(p, d)``; or :data:`SUM` alone.
-
-    That is d steps on from index p of the row; with p of -1 the place d itself.
-    """
+    """A variable, and for each index ``(p, d)``: d steps on from the row's index p, or place d."""
 
     variable: int
     places: tuple[tuple[int, ...], ...]

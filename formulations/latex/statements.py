@@ -43,10 +43,7 @@ def printer_of(core: Any) -> Printer:
 
 
 def formulas(blueprint: Blueprint) -> tuple[Formula, ...]:
-    """Return the formulas of a blueprint: objective, definitions, constraints.
-
-    Raises EngiagentError when a component or an expression cannot be read.
-    """
+    """Return the formulas of a blueprint: objective, definitions, constraints."""
     core = expand(blueprint).core if blueprint.kind == "programme" else blueprint.core
     order = ("Objective", "Named expressions", "Definitions", "Constraints")
     found = [f for f in statements(core, printer_of(core)) if f.lines and f.section in order]
@@ -54,10 +51,7 @@ def formulas(blueprint: Blueprint) -> tuple[Formula, ...]:
 
 
 def statements(core: Any, printer: Printer) -> Iterator[Formula]:
-    """Yield every formula in the order of a document.
-
-    Raises BlueprintError when an expression cannot be read.
-    """
+    """Yield every formula in the order of a document."""
     for group, section in (("expressions", "Named expressions"), ("definitions", "Definitions")):
         for position, d in enumerate(getattr(core, group, ())):
             with located(f"{PATH}.{group}[{position}].expression", d.name):

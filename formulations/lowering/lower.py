@@ -52,12 +52,7 @@ def as_largest(atom: Atom) -> tuple[Form, Rows, float]:
 def largest(
     builder: Builder, argument: Form, groups: Rows, size: int, sign: int, name: str
 ) -> Form:
-    """Return a form that stands for the greatest argument of each group.
-
-    ``argument``, ``groups``: the arguments and the group of each, all groups from 0 to ``size``
-    occurring. ``sign``: 1 where only too small a value does harm, -1 where only too great a one, 0
-    where both do.
-    """
+    """Return a form that stands for the greatest argument of each group, 0 to ``size``."""
     low, high = form_bounds(argument, builder.column_lower, builder.column_upper)
     reachable = _reachable(low, high, groups, size)
     counts = np.bincount(groups[reachable], minlength=size)
@@ -137,11 +132,7 @@ ROUNDING = 1e-12
 
 
 def interpolated(builder: Builder, atom: Atom, argument: Form, sign: int, name: str) -> Form:
-    """Return a form that stands for an interpolation in tables.
-
-    ``sign`` is 1 where only too small a value does harm, -1 where only too great a one, 0 where
-    both do. The argument is kept within the breakpoints.
-    """
+    """Return a form for an interpolation in tables, its argument kept within the breakpoints."""
     xs, ys = (np.broadcast_to(v, (atom.size, v.shape[-1])) for v in atom.numbers)
     low, high = form_bounds(argument, builder.column_lower, builder.column_upper)
     if np.any((low < xs[:, 0]) | (high > xs[:, -1])):
@@ -209,11 +200,7 @@ INCREASING = frozenset(name for name, function in ELEMENTARY.items() if function
 
 
 def lowered(builder: Builder, form: Form, sign: int, name: str) -> Form:
-    """Return a form without kinks and without products of binaries, with rows put in for them.
-
-    Raises ZeroDivisionError when bounds do not keep a divisor away from zero; its arguments are the
-    atom.
-    """
+    """Return a form with rows put in for its kinks; ZeroDivisionError with a divisor's atom."""
     result = Form(form.size, form.constant, form.terms)
     for part in form.parts:
         harm = _harm(part.coefficients, sign)

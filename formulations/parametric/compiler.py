@@ -98,10 +98,7 @@ def closure(uses: Mapping[str, frozenset[str]], names: tuple[str, ...]) -> froze
 
 
 def refuse_in_variables(core: Core, reached: frozenset[str]) -> None:
-    """Refuse parameters in what decides which elements a variable has.
-
-    Raises BlueprintError with the structural places found.
-    """
+    """Refuse parameters in what decides which elements a variable has."""
     found = []
     for position, variable in enumerate(core.decision_variables):
         for part, text in _shaping_parts(variable):
@@ -121,11 +118,7 @@ def _shaping_parts(variable: VariableDef) -> Iterator[tuple[str, object]]:
 
 
 class GivenElaboration(Elaboration):
-    """An elaboration in which some parameters have given values.
-
-    ``given``: values in the parameters' own units, each of the shape of its sets. ``guarded``:
-    names of parameters that only forms may use, until the elaboration is opened.
-    """
+    """An elaboration with ``given`` values; ``guarded`` names are for forms until it is open."""
 
     def __init__(
         self,
@@ -209,10 +202,7 @@ class DataColumns:
 
 
 class ParametricEvaluator(FormEvaluator):
-    """Evaluates expressions to forms of variables and of parameters that change.
-
-    ``reached``: names of parameters and expressions that depend on one of them.
-    """
+    """Evaluates expressions to forms; ``reached``: names that depend on a changing parameter."""
 
     def __init__(
         self,

@@ -43,11 +43,7 @@ _Plan = tuple[list[Definition], list[_Write]]
 
 
 class Follower:
-    """Keeps the arrays of a projection at the current values of its parameters.
-
-    ``starts``: the first column of each parameter that can change. ``values``: their current
-    values, by name.
-    """
+    """Keeps the arrays of a projection at the current values of its parameters."""
 
     def __init__(
         self, projection: Projection, starts: Mapping[str, int], values: Mapping[str, Floats]
@@ -62,11 +58,7 @@ class Follower:
         self._run((list(projection.definitions), writes), values)
 
     def follow(self, new: Mapping[str, Floats]) -> None:
-        """Write new values into the arrays; nothing changes when one of them does not go.
-
-        ``new``: values by parameter, of the shape and in the unit in which each is held. Raises
-        InputError when something computed from them is not a finite number.
-        """
+        """Write new values into the arrays; with an InputError nothing changes."""
         key = tuple(new)
         plan = self._plans.get(key)
         if plan is None:

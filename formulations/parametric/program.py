@@ -102,10 +102,7 @@ class ParametricProgram:
         return self._follower is not None
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of a parameter's values, as its sets have it.
-
-        Raises InputError when it is none of the parameters that can change.
-        """
+        """Return the shape of a parameter's values, as its sets have it."""
         return self._input(name).shape
 
     def unit(self, name: str) -> str:
@@ -133,14 +130,7 @@ class ParametricProgram:
         self._values.update(new)
 
     def restart(self, name: str, start: str) -> None:
-        """Let a time set begin at another moment.
-
-        What depends on the clock or the calendar may change the structure, so that from now on
-        every update compiles anew; this one takes effect with the next.
-
-        ``name``: the time set. ``start``: as in a blueprint; with an offset where the set has a
-        zone. Raises InputError when there is no such time set.
-        """
+        """Let a time set begin at another moment; from then on every update compiles anew."""
         self._source = self._source.restarted(name, start)
         self._follower = None
 
@@ -153,10 +143,7 @@ class ParametricProgram:
 
 
 class ParameterInput:
-    """How values of one parameter are read: a number or an array, perhaps in another unit.
-
-    ``shape``: sizes of its sets. ``unit``: the unit in which its values are held.
-    """
+    """How values of one parameter are read: a number or an array, perhaps in another unit."""
 
     def __init__(self, definition: ParameterDef, sets: tuple[IndexSet, ...]) -> None:
         self.name = definition.name
@@ -171,10 +158,7 @@ class ParameterInput:
             self._by_label = zero, one - zero
 
     def read(self, given: Any) -> Floats:
-        """Return new values in :attr:`unit`, of this parameter's shape.
-
-        Raises InputError when shape or unit is wrong or a value is not finite.
-        """
+        """Return new values in :attr:`unit`, of this parameter's shape; InputError when wrong."""
         unit: str | None = None
         if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
             given, unit = given
@@ -247,10 +231,7 @@ class _Source:
     def follower(
         self, names: tuple[str, ...], values: Mapping[str, Floats], plain: Program
     ) -> Follower:
-        """Return what keeps a program at the values of some parameters.
-
-        Raises StructureError when the values decide on structure.
-        """
+        """Return what keeps a program at values of parameters; StructureError when it cannot."""
         core = self.blueprint.core
         if uncertain_names(core):
             text = "robust counterparts have rows of their own for uncertain parameters"

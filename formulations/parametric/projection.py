@@ -33,10 +33,7 @@ from engiagent.formulations.values import Atom, Floats, Form, Ints, Part, applie
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """An array that follows parameters: ``array[at] = base[at] + coefficients * z[columns]``.
-
-    ``at``, ``columns`` and ``coefficients`` have one entry for each term of the map.
-    """
+    """An array that follows parameters: ``array[at] = base[at] + coefficients * z[columns]``."""
 
     array: Floats
     base: Floats
@@ -78,10 +75,7 @@ class Projection:
 
 
 class Projector:
-    """One projection of a program with parameter columns to one without.
-
-    Raises StructureError when a parameter stands inside a function of variables.
-    """
+    """A program without its parameter columns; StructureError for one inside a function."""
 
     def __init__(self, compiler: ParametricCompiler, wide: Program) -> None:
         self.wide = wide
@@ -184,11 +178,7 @@ class Projector:
     def _matrix(
         self, entries: tuple[Ints, Ints, Floats], mixed: tuple[Any, ...], size: int
     ) -> tuple[Ints, Ints, Floats, Entries]:
-        """Return a matrix with room for every coefficient that may differ from zero.
-
-        Beside its CSR arrays, of which the values follow the parameters, it returns what the
-        parameters add to each row.
-        """
+        """Return a matrix with room for every coefficient, and what parameters add to each row."""
         rows, columns, values = entries
         data = self.is_data[columns]
         body, live = Entries(), Entries()

@@ -37,12 +37,7 @@ CVXPY: Final = Dialect(
 
 
 def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
-    """Return a Python script that builds and solves the blueprint with CVXPY.
-
-    Raises BlueprintError, MissingDataError when the blueprint cannot be compiled; EngiagentError
-    when the program is not convex, has functions besides products, several objectives or
-    conditional rows.
-    """
+    """Return a Python script that builds and solves the blueprint with CVXPY, or refuse it."""
     program = compile_blueprint(blueprint, folder)
     refuse_conditional(program, "CVXPY")
     found = classify(program)

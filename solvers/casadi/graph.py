@@ -30,11 +30,7 @@ class Graph:
 
 
 def graph(program: Program, scalar: bool | None = None, x: Symbol | None = None) -> Graph:
-    """Return the graph of a program.
-
-    ``scalar``: whether to use scalar nodes (SX) or nodes of vectors (MX); None decides by size.
-    ``x``: the columns as a symbol of either kind, (n, 1).
-    """
+    """Return the graph of a program, of scalar nodes (SX) or of vectors (MX); None is by size."""
     import casadi
 
     size = program.nonzero_count + len(program.products.rows) + program.column_count

@@ -252,11 +252,7 @@ class _Solver:
         )
 
     def _limits(self) -> tuple[Floats, Floats]:
-        """Return the limits of the rows.
-
-        Where there are more equations than columns, as redundant ones make it, a method for
-        equations cannot start; they then get a little room.
-        """
+        """Return the limits of the rows; more equations than columns get a little room."""
         program = self.program
         low, high = program.row_lower, program.row_upper
         equal = low == high
@@ -373,11 +369,7 @@ def undefined_at(program: Program, x: Floats) -> str:
 
 
 def starting_points(program: Program, start: Floats | None, seed: int) -> Iterator[Floats]:
-    """Yield points to start from, without end: the user's, a central one, then random ones.
-
-    ``start``: the user's point, shape (n,), which is moved into the bounds; None when there is
-    none. ``seed``: seed of the random points.
-    """
+    """Yield points without end: the user's within the bounds, or a central one, then random."""
     random = np.random.default_rng(seed)
     lower, upper = program.column_lower, program.column_upper
     if start is not None:

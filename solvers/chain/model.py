@@ -140,11 +140,7 @@ def spread(values: Floats, columns: Ints) -> Floats:
 
 
 def build_model(program: Program, chain: StorageChain) -> Model:
-    """Return the model of a chain.
-
-    Raises UnsuitableError when bounds contradict each other or a state is scaled by a number that
-    is no factor.
-    """
+    """Return the model of a chain; UnsuitableError when bounds contradict each other."""
     sign, n = -1.0 if program.sense == "maximize" else 1.0, program.column_count
     lower, upper, held = _settled(program, chain)
     slack_rows = _slack_rows(program, chain)
@@ -319,10 +315,7 @@ def _reach(lower: Floats, upper: Floats) -> Floats:
 def limit_states(
     local: Local, ratio: Floats, inflow: Floats, low: Floats, high: Floats
 ) -> tuple[Floats, Floats]:
-    """Return finite bounds of the states that no plan goes beyond.
-
-    Raises UnsuitableError when nothing limits a state.
-    """
+    """Return bounds that no plan goes beyond; UnsuitableError when nothing limits a state."""
     if (np.isfinite(low) & np.isfinite(high)).all():
         return low, high
     endless = ~(np.isfinite(local.lower) & np.isfinite(local.upper)) & (local.alpha != 0)

@@ -21,10 +21,7 @@ SLACK: Final = 1e-9
 
 
 def best_plan(model: Model, kernel: Kernel) -> tuple[Floats, Floats] | None:
-    """Return the best columns and slacks, (total,), and duals of the steps' rows, (m,), or None.
-
-    Raises UnsuitableError when the method does not apply to these numbers.
-    """
+    """Return the best columns and slacks, (total,), and duals of the steps' rows, (m,), or None."""
     numbers, chain, ratio = numbers_at(model), model.chain, model.rows.ratio
     cost = step_cost(numbers.local)
     if cost is None:
@@ -105,12 +102,7 @@ def _packed(steps: Steps, scale: Scale) -> tuple[Ints, Floats, Floats]:
 def state_prices(
     scale: Scale, allowed: tuple[Floats, Floats], at_bounds: tuple[Bools, Bools], kernel: Kernel
 ) -> Floats:
-    """Return a price of the state after each step that fits all steps, shape (N,).
-
-    ``allowed``: the least and largest price that each step's own cost allows, shapes (N,).
-    ``at_bounds``: whether the state after each step is at its lower and at its upper bound, shapes
-    (N,).
-    """
+    """Return a price of the state after each step within what the step's own cost allows, (N,)."""
     factor, holding = scale.factor, scale.holding
     low, high = (side / factor - holding for side in allowed)
     at_lower, at_upper = at_bounds
@@ -131,10 +123,7 @@ def state_prices(
 
 
 def evaluate(model: Model, kernel: Kernel) -> tuple[Floats, Floats, Floats] | None:
-    """Return the best point (n,), duals (m,) and reduced costs (n,) of a minimisation, or None.
-
-    Raises UnsuitableError when the method does not apply to these numbers.
-    """
+    """Return the best point (n,), duals (m,) and reduced costs (n,) of a minimisation, or None."""
     plan = best_plan(model, kernel)
     if plan is None:
         return None

@@ -41,10 +41,7 @@ class Proof:
 def prove(
     program: Program, entries: Entries, cost: Floats, point: tuple[Floats, Floats, Floats]
 ) -> Proof:
-    """Return what a point x, duals y and reduced costs, (n,), (m,) and (n,), are worth.
-
-    ``cost`` is that of a minimisation and the reduced costs are ``cost - Aᵀ y``.
-    """
+    """Return what a point x, duals y and reduced costs ``cost - Aᵀ y`` are worth."""
     x, y, reduced = point
     columns = program.column_lower, program.column_upper
     bound = _least(y, program.row_lower, program.row_upper, np.zeros(len(y)))
@@ -118,15 +115,7 @@ def try_chain(program: Program, options: SolveOptions) -> SolverResult | None:
 def solve_chain(
     program: Program, chain: StorageChain, *, kernel: Kernel | None = None
 ) -> SolverResult | None:
-    """Solve a program that is made of storage chains, exactly.
-
-    ``program``: the program, as :func:`engiagent.solvers.validate.check_program` accepts it.
-    ``chain``: what :func:`engiagent.solvers.structure.recognise` found in it. ``kernel``: ``plain``
-    or ``numba``; None chooses.
-
-    Returns an optimum whose multipliers prove it to a relative 1e-9, or None: then nothing is said
-    about the program, and the ordinary solver has to be asked.
-    """
+    """Return the optimum of storage chains, proven to a relative 1e-9, or None: ask HiGHS."""
     started = time.perf_counter()
     kernel = kernel or choose_kernel(chain.steps)
     if chain.steps > SHORT:

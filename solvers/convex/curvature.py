@@ -37,10 +37,7 @@ def of_objective(program: Program) -> Any:
 
 
 def factor(matrix: Any) -> Any | None:
-    """Return F with ``F' F`` the given symmetric matrix, None when it has negative curvature.
-
-    ``matrix``: sparse, (n, n). F is sparse, by rows, (rank, n).
-    """
+    """Return F with ``F' F`` the given symmetric matrix, None when it has negative curvature."""
     from scipy.sparse import csr_array, diags_array
 
     diagonal = matrix.diagonal()
@@ -60,10 +57,7 @@ Sums = tuple[Any, float, Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """A row that holds just where ``|body| <= height``, both affine; ``height`` of size 1.
-
-    ``side`` is 1 when the upper bound of the row counts, -1 when the lower one does.
-    """
+    """A row that holds where ``|body| <= height``; ``side`` is -1 when its lower bound counts."""
 
     row: int
     side: float
@@ -72,10 +66,7 @@ class Cone:
 
 
 def quadratic_rows(program: Program, solver: str) -> tuple[list[Sums], list[Cone]]:
-    """Return the rows that are sums of squares, and those that are cones.
-
-    Raises EngiagentError when a row is neither, naming it.
-    """
+    """Return the rows that are sums of squares, and those that are cones; refuse any other."""
     from scipy.sparse import csr_array, vstack
 
     products = program.products.of_rows()
@@ -149,13 +140,7 @@ def _times(matrix: Any, bounds: Floats) -> Floats:
 def _cone_of_row(
     program: Program, products: Products, row: int, side: float
 ) -> tuple[Form, Form] | None:
-    """Return affine forms v (size 1) and F with ``|F| <= v`` just where the row holds.
-
-    ``products``: those of the row. ``side``: 1 for its upper bound, -1 for its lower one.
-
-    Returns None when the row is no cone, or the bounds of columns do not tell on which side of zero
-    v is.
-    """
+    """Return v (size 1) and F with ``|F| <= v`` just where the row holds; None for no cone."""
     if any(np.any(part.row_numbers() == row) for part in program.nonlinear):
         return None
     limit = program.row_upper[row] if side > 0 else program.row_lower[row]

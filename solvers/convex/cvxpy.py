@@ -241,10 +241,7 @@ def _spread(rows: Any, count: int) -> Any:
 
 
 def member(solver: str) -> Adapter:
-    """Return the adapter of one of CVXPY's solvers, by its name in small letters.
-
-    One that is none of :data:`SOLVERS` runs as ``cvxpy:<solver>`` with its own defaults.
-    """
+    """Return the adapter of one of CVXPY's solvers, by its name in small letters."""
     known, name, needs = SOLVERS.get(solver), solver, ["cvxpy", solver]
     if known is None:
         known = Solver(f"CVXPY ({solver})", {}, COMMON, CONES)

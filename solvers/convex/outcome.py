@@ -38,10 +38,7 @@ class Ending:
 
 
 def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverResult:
-    """Return the result that an ending of a convex program amounts to.
-
-    ``options``: limits of the proof that an infeasible program has no point.
-    """
+    """Return the result that an ending of a convex program amounts to."""
     if ending.kind in ("infeasible", "unbounded"):
         return _without_optimum(program, options, ending)
     account = account_of(program, ending)

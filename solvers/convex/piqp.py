@@ -51,10 +51,7 @@ KINDS: Final = {
 
 
 def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
-    """Solve a checked program in this process.
-
-    Raises EngiagentError when the program is no convex quadratic one.
-    """
+    """Solve a checked convex quadratic program in this process."""
     started = time.perf_counter()
     reason = refusal(program)
     if reason is not None:

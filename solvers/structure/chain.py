@@ -31,11 +31,7 @@ class Paths:
 
 
 def order_rows(core: Bools, first: Ints, last: Ints) -> Paths | None:
-    """Return the paths of a graph, or None when it has another shape.
-
-    ``core``: which rows are vertices, shape (m,). ``first``, ``last``: the first and the last row
-    of each column, shape (n,): an edge where they differ.
-    """
+    """Return the paths of ``core`` rows, tied by columns, or None for another shape."""
     edges = np.flatnonzero(first != last)
     first, last = first[edges], last[edges]
     pendant_of, good = _pendants(core, first, last)
@@ -109,11 +105,7 @@ def _pendants(core: Bools, first: Ints, last: Ints) -> tuple[Ints, bool]:
 
 
 def _walk(size: int, columns: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints] | None:
-    """Follow every path from its end with the lowest number.
-
-    Returns the order of the rows and the column to the next, shapes (size,); None where there are
-    rings.
-    """
+    """Return the order of rows along paths and the column to the next; None for rings."""
     neighbours: list[list[tuple[int, int]]] = [[] for _ in range(size)]
     for column, one, two in zip(columns.tolist(), left.tolist(), right.tolist(), strict=True):
         neighbours[one].append((two, column))
@@ -190,10 +182,7 @@ class StorageChain:
 
 
 def find_chain(program: Program) -> StorageChain | None:
-    """Return the storage chains that make up a whole linear program, or None.
-
-    ``program``: any program; one that is not linear, or has whole numbers, is no chain.
-    """
+    """Return the storage chains that make up a whole linear program, or None."""
     if not _plain(program):
         return None
     entries = entries_of(program)
@@ -274,10 +263,7 @@ def single_bounds(
 
 
 def _ends(entries: Entries, free: Bools, core: Bools) -> tuple[Ints, Ints] | None:
-    """Return the first and the last core row of each free column, shape (n,); -1 where it has none.
-
-    None when there is no such column or one is in more than two rows.
-    """
+    """Return first and last core row of each free column, -1 without; None beyond two."""
     places = np.flatnonzero(free[entries.columns] & core[entries.rows])
     rows, columns = entries.rows[places], entries.columns[places]
     if not len(rows) or np.bincount(columns).max() > 2:
