@@ -26,7 +26,6 @@ from engiagent.formulations.values import Floats
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
 from engiagent.solvers.casadi.graph import graph
 from engiagent.solvers.convex.derivatives import gradient, jacobian
-from engiagent.solvers.convex.optimality import examine
 from engiagent.solvers.convex.outcome import (
     ACCEPTED,
     Ending,
@@ -70,12 +69,11 @@ ENDINGS: Final = {
     "Solved_To_Acceptable_Level": "solved",
     "Feasible_Point_Found": "solved",
     "Infeasible_Problem_Detected": "stuck",
-    "Diverging_Iterates": "diverged",
     "Maximum_WallTime_Exceeded": "limit",
     "Maximum_CpuTime_Exceeded": "limit",
     "Invalid_Number_Detected": "undefined",
 }
-"""What its statuses mean, in the kinds of :class:`Ending` and three of its own."""
+"""What its statuses mean, in the kinds of :class:`Ending` and two of its own."""
 WIDENED: Final = 1e-9
 """By how much it widens bounds. Where feasible points touch a curved row without room, that moves
 the objective by the root of it, so that a second run of a convex program widens none."""
@@ -87,8 +85,6 @@ RETRIES: Final = 4
 STATIONARY: Final = 1e-5
 LEAST_TIME: Final = 1e-4
 ROOM: Final = 1e-8
-ENDLESS: Final = 1e10
-"""Objective of a feasible point beyond which the objective counts as endless."""
 FAR: Final = 1e3
 """How far from zero the middle of two bounds may lie to be a start."""
 SPREAD: Final = 10.0
@@ -206,7 +202,15 @@ class _Solver:
         self, program: Program, name: str, plugin: str, settings: Mapping[str, Any]
     ) -> None:
         self.program, self.name, self.plugin = program, name, plugin
-        self.settings, self.make = settings, _maker(plugin)
+        import casadi
+
+        if not (casadi.has_nlpsol(plugin) or casadi.has_conic(plugin)):
+            raise EngiagentError(
+                f"CasADi has no solver {plugin!r} here; among those it has are fatrop, sqpmethod "
+                "and qrqp"
+            )
+        self.settings = settings
+        self.make = casadi.nlpsol if casadi.has_nlpsol(plugin) else casadi.qpsol
         self.graph = graph(program)
         self.version = distribution_version("casadi") or "unknown"
 
@@ -242,14 +246,20 @@ class _Solver:
         status = str(stats["return_status"])
         kind = ENDINGS.get(status, "solved" if stats.get("success") else "failed")
         x = np.asarray(found["x"], dtype=np.float64).ravel()
+        words = f"{self.name} ended with {status}"
+        if kind == "limit" and options.time_limit is not None:
+            words = f"time limit of {options.time_limit:g} s reached"
+        elif kind == "stuck":
+            words = (
+                f"{self.name} found no way to a point that satisfies all constraints from where it "
+                f"started ({status}); this proves nothing, so start elsewhere or use SCIP"
+            )
+        elif kind == "undefined":
+            words = f"{words}: {undefined_at(program, x)}"
         # CasADi's multipliers are positive at upper bounds.
         dual = -sign * np.asarray(found["lam_g"], dtype=np.float64).ravel()
-        return replace(
-            self._ending(kind, _words(self.name, kind, status, program, x, options)),
-            iterations=int(stats.get("iter_count", 0)),
-            x=x,
-            row_dual=dual,
-        )
+        iterations = int(stats.get("iter_count", 0))
+        return replace(self._ending(kind, words), iterations=iterations, x=x, row_dual=dual)
 
     def _limits(self) -> tuple[Floats, Floats]:
         """Return the limits of the rows; more equations than columns get a little room."""
@@ -269,8 +279,6 @@ def _worth(program: Program, options: SolveOptions, ending: Ending, convex: bool
     """Return what an ending amounts to; see the head of the module."""
     if ending.kind == "undefined":
         return plain(ending, "error", ending.words)
-    if ending.kind == "diverged":
-        return _diverged(program, options, ending)
     if convex:
         return conclude(program, options, ending)
     account = account_of(program, ending)
@@ -289,81 +297,13 @@ def _worth(program: Program, options: SolveOptions, ending: Ending, convex: bool
     return replace(with_point(ending, "feasible", reason, account), bound=None, gap=None)
 
 
-def _diverged(program: Program, options: SolveOptions, ending: Ending) -> SolverResult:
-    """Tell an endless objective, shown by a feasible point, from a mere failure."""
-    if ending.x is not None and np.all(np.isfinite(ending.x)):
-        x = np.clip(ending.x, program.column_lower, program.column_upper)
-        account = examine(program, x, np.zeros(program.row_count))
-        sign = -1.0 if program.sense == "maximize" else 1.0
-        if account.violation <= ACCEPTED and sign * account.objective <= -ENDLESS:
-            reason = (
-                f"the objective improves without end: a point that keeps all limits has "
-                f"{account.objective:.1e}; a bound is missing"
-            )
-            return plain(ending, "unbounded", reason)
-    return conclude(program, options, replace(ending, kind="failed", x=None))
-
-
-def _maker(plugin: str) -> Any:
-    """Return what makes a solver of a plugin; a plugin that its wheel lacks is refused."""
-    import casadi
-
-    if casadi.has_nlpsol(plugin):
-        return casadi.nlpsol
-    if casadi.has_conic(plugin):
-        return casadi.qpsol
-    raise EngiagentError(
-        f"CasADi has no solver {plugin!r} here; among those it has are fatrop, sqpmethod and qrqp"
-    )
-
-
-def _words(
-    name: str, kind: str, status: str, program: Program, x: Floats, options: SolveOptions
-) -> str:
-    """Return what a solver's ending was, with the row that it failed at where that is known."""
-    if kind == "limit" and options.time_limit is not None:
-        return f"time limit of {options.time_limit:g} s reached"
-    said = f"{name} ended with {status}"
-    if kind == "stuck":
-        said = (
-            f"{name} found no way to a point that satisfies all constraints from where it "
-            f"started ({status}); this proves nothing, so start elsewhere or use SCIP"
-        )
-        worst = _worst_row(program, x)
-        return f"{said}; most is missing in {worst}" if worst else said
-    if kind == "undefined":
-        return f"{said}: {undefined_at(program, x)}"
-    return said
-
-
-def _worst_row(program: Program, x: Floats) -> str | None:
-    with np.errstate(all="ignore"):
-        activity = program.activity_at(x)
-    excess = np.maximum(program.row_lower - activity, activity - program.row_upper)
-    if not len(excess) or not np.any(excess > 0):
-        return None
-    return place_of(program, program.rows, int(np.nanargmax(excess)))
-
-
 def undefined_at(program: Program, x: Floats) -> str:
     """Return a sentence that names what has no value at or near a point."""
     with np.errstate(all="ignore"):
-        activity = program.activity_at(x)
-        bad = np.flatnonzero(~np.isfinite(activity))
-        if len(bad):
-            place = place_of(program, program.rows, int(bad[0]))
-        elif not np.isfinite(program.objective_at(x)):
-            place = program.objective_name
-        else:
-            return "a function or its slope has no value near the point reached"
-        culprits = [
-            part.atom.origin or part.atom.function
-            for part in program.nonlinear
-            if not np.all(np.isfinite(part.atom.at(x)))
-        ]
-    what = f" ({', '.join(dict.fromkeys(culprits))})" if culprits else ""
+        bad = np.flatnonzero(~np.isfinite(program.activity_at(x)))
+    place = place_of(program, program.rows, int(bad[0])) if len(bad) else program.objective_name
     return (
-        f"{place}{what} has no value at the point tried; keep the arguments of log, sqrt, "
+        f"{place} has no value, or no slope, at the point tried; keep the arguments of log, sqrt, "
         "powers and denominators inside their domain by bounds, or give a start"
     )
 

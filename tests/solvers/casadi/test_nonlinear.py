@@ -45,19 +45,13 @@ def test_stuck_is_not_called_infeasible() -> None:
     result = ipopt.solve_here(far, SolveOptions())
     assert result.status == "error"
     assert "proves nothing" in result.reason
-    assert "C0" in result.reason
-
-
-def test_an_endless_objective() -> None:
-    program = make([0], [INF], affine([-1]), [(function("exp", -column(0)), -INF, 2.0)])
-    assert ipopt.solve_here(program, SolveOptions()).status == "unbounded"
 
 
 def test_what_has_no_value_is_named() -> None:
     program = make([-2], [1], affine([1]), [(function("log", column(0) - 1.5), -1.0, INF)])
     result = ipopt.solve_here(program, SolveOptions())
     assert result.status == "error"
-    assert "C0 (the log) has no value" in result.reason
+    assert "C0 has no value" in result.reason
 
 
 def test_starts_lie_inside_bounds_and_domains() -> None:
