@@ -29,7 +29,7 @@ CONVEX: Final[dict[ProblemClass, tuple[tuple[str, str], ...]]] = {
         ("scip", "a branch and bound"),
     ),
     "SOCP": (
-        ("clarabel", "a robust interior-point method for cones"),
+        ("clarabel", "a robust interior-point method"),
         ("ipopt", "an interior-point method"),
         ("scip", "a branch and bound"),
     ),
@@ -119,6 +119,11 @@ def refusals(solver: Adapter, program: Program, found: Classification) -> list[s
     reasons = []
     if solver.classes[kind] == "convex" and found.convexity != "convex":
         reasons.append(f"{solver.name} takes a {kind} only when it is convex")
+    forms = found.quadratic
+    if solver.classes[kind] == "convex" and not (
+        forms is None or bool(np.all(forms.convex | forms.concave))
+    ):
+        reasons.append(f"{solver.name} takes no cones that are products of columns")
     if len(program.indicators.rows) and "indicators" not in solver.features:
         reasons.append(f"{solver.name} takes no rows that hold conditionally")
     if program.sos1 and "sos1" not in solver.features:

@@ -106,11 +106,6 @@ PLUGINS: Final[Mapping[str, Mapping[str, Any]]] = {
         "tol_du": 1e-7,
         "max_iter": 500,
     },
-    "qrqp": {"print_iter": False, "print_header": False},
-    "qpoases": {"printLevel": "none", "sparse": True, "nWSR": 200_000},
-    "proxqp": {"proxqp": {"eps_abs": 1e-9, "eps_rel": 0.0, "max_iter": 10_000}},
-    "osqp": {"osqp": {"verbose": False, "eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000}},
-    "highs": {"highs": {"output_flag": False}},
 }
 """Quiet and exact; a plugin that is not named here runs with its own defaults."""
 CONIC: Final = ("daqp", "highs", "hpipm", "osqp", "proxqp", "qpoases", "qrqp", "superscs")

@@ -1,7 +1,6 @@
-"""Convex linear, quadratic and conic programs through CVXPY: Clarabel, OSQP and SCS.
+"""Convex linear and quadratic programs through CVXPY: Clarabel, OSQP and SCS.
 
-Rows stay ranged as two constraints; convex quadratic rows become sums of squares by a factor, rows
-with one negative eigenvalue second-order cones.
+Rows stay ranged as two constraints; convex quadratic rows become sums of squares by a factor.
 
 Sources: P. J. Goulart, Y. Chen, Clarabel: an interior-point solver for conic programs with
 quadratic objectives, arXiv:2405.12762; B. O'Donoghue, E. Chu, N. Parikh, S. Boyd, Conic
@@ -24,20 +23,16 @@ import numpy as np
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import ProblemClass, has_convex_products
 from engiagent.formulations.program import Program
-from engiagent.formulations.values import Floats, Form
+from engiagent.formulations.values import Floats
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
-from engiagent.solvers.convex.curvature import Cone, of_objective, quadratic_rows
-from engiagent.solvers.convex.derivatives import affine_matrix, matrix
-from engiagent.solvers.convex.optimality import Multipliers
+from engiagent.solvers.convex.curvature import of_objective, sums_of_squares
+from engiagent.solvers.convex.derivatives import matrix
 from engiagent.solvers.convex.outcome import Ending, conclude, discrete_refusal
 from engiagent.solvers.result import SolveOptions, SolverResult
 
 CONES: Final[dict[ProblemClass, Need]] = dict.fromkeys(("LP", "QP", "SOCP"), "convex")
 QUADRATIC: Final[dict[ProblemClass, Need]] = dict.fromkeys(("LP", "QP"), "convex")
 FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "global"})
-APEX: Final = 1e-6
-"""Height, relative to the point, below which a cone is at its apex, where no multiplier of its row
-exists: the objective changes faster than any multiple of the right-hand side."""
 
 
 @dataclass(frozen=True)
@@ -101,32 +96,14 @@ class CvxpyProblem:
     # the constraints ``activity >= row_lower`` and ``activity <= row_upper``, None where no row has
     # that side, and the numbers of the rows in them
     sides: list[tuple[Any, Any]]
-    # constraints of second-order cones of one size each, and the rows that they are
-    cones: list[tuple[Any, list[Cone]]]
 
-    def multipliers(self, program: Program, x: Floats) -> Multipliers:
+    def multipliers(self, program: Program) -> Floats:
         """Return the multipliers of a solved problem, in the program's own sense."""
-        sign = -1.0 if program.sense == "maximize" else 1.0
-        y, pull, slack = np.zeros(program.row_count), np.zeros(len(x)), 0.0
+        y = np.zeros(program.row_count)
         for (constraint, rows), side in zip(self.sides, (1.0, -1.0), strict=True):
             if constraint is not None and constraint.dual_value is not None:
                 y[rows] += side * np.ravel(constraint.dual_value)
-        apex: list[int] = []
-        size = max(1.0, float(np.max(np.abs(x), initial=0.0)))
-        for constraint, members in self.cones:
-            heads, bodies = (np.asarray(dual) for dual in constraint.dual_value)
-            duals = np.vstack([heads.reshape(1, -1), bodies.reshape(-1, len(members))])
-            for cone, dual in zip(members, duals.T, strict=True):
-                height = float(cone.height.at(x)[0])
-                if height > APEX * size:
-                    # The row is |F|² - v² <= 0, whose gradient is 2 v times that of |F| - v <= 0.
-                    y[cone.row] = -cone.side * dual[0] / (2.0 * height)
-                    continue
-                apex.append(cone.row)
-                for form, weights in ((cone.height, dual[:1]), (cone.body, dual[1:])):
-                    pull -= affine_matrix(form, len(x)).T @ weights
-                    slack += float(weights @ form.at(x))
-        return Multipliers(sign * y, pull, slack, tuple(apex))
+        return -y if program.sense == "maximize" else y
 
 
 def to_cvxpy(program: Program) -> tuple[Any, dict[str, Any]]:
@@ -162,48 +139,26 @@ def build(program: Program) -> CvxpyProblem:
     curvature = of_objective(program)
     if curvature.nnz:
         total = total + sign * cvxpy.quad_form(x, cvxpy.psd_wrap(sign * curvature)) / 2
-    sums, cones = quadratic_rows(program, "CVXPY")
     curved = [
         (rows, side * (_spread(number, len(rows)) @ cvxpy.square(root @ x)))
-        for rows, side, root, number in sums
+        for rows, side, root, number in sums_of_squares(program)
     ]
     sides = []
     for bounds, above in ((program.row_lower, True), (program.row_upper, False)):
-        rows = np.setdiff1d(np.flatnonzero(np.isfinite(bounds)), [cone.row for cone in cones])
+        rows = np.flatnonzero(np.isfinite(bounds))
         constraint = None
         if len(rows):
             activity = _activity(program, x, rows, curved)
             constraint = activity >= bounds[rows] if above else activity <= bounds[rows]
         sides.append((constraint, rows))
-    stacked = _stacked(cones, x)
-    limits = [constraint for constraint, _ in (*sides, *stacked) if constraint is not None]
+    limits = [constraint for constraint, _ in sides if constraint is not None]
     low, high = (
         np.flatnonzero(np.isfinite(b)) for b in (program.column_lower, program.column_upper)
     )
     limits += [x[low] >= program.column_lower[low]] if len(low) else []
     limits += [x[high] <= program.column_upper[high]] if len(high) else []
     goal = cvxpy.Maximize(total) if sign < 0 else cvxpy.Minimize(total)
-    return CvxpyProblem(cvxpy.Problem(goal, limits), variables, x, sides, stacked)
-
-
-def _stacked(cones: list[Cone], x: Any) -> list[tuple[Any, list[Cone]]]:
-    """Return the cones as one constraint for each size."""
-    import cvxpy
-
-    def stack(forms: list[Form]) -> Any:
-        constants = (np.array(np.broadcast_to(form.constant, (form.size,))) for form in forms)
-        pairs = zip(forms, constants, strict=True)
-        return cvxpy.hstack([affine_matrix(form, x.shape[0]) @ x + c for form, c in pairs])
-
-    groups: dict[int, list[Cone]] = {}
-    for cone in cones:
-        groups.setdefault(cone.body.size, []).append(cone)
-    found = []
-    for size, members in groups.items():
-        bodies = stack([cone.body for cone in members])
-        table = cvxpy.reshape(bodies, (size, len(members)), order="F")
-        found.append((cvxpy.SOC(stack([cone.height for cone in members]), table, axis=0), members))
-    return found
+    return CvxpyProblem(cvxpy.Problem(goal, limits), variables, x, sides)
 
 
 def _variables(program: Program) -> dict[str, Any]:
@@ -301,5 +256,5 @@ def _run(solver: str, known: Solver, program: Program, options: SolveOptions) ->
         version=version,
         iterations=int(getattr(stats, "num_iters", None) or 0),
         x=x,
-        row_dual=None if x is None else built.multipliers(program, x),
+        row_dual=None if x is None else built.multipliers(program),
     )

@@ -47,23 +47,11 @@ FAR = 1e11
 
 
 @dataclass(frozen=True, eq=False)
-class Multipliers:
-    """Multipliers of a program's rows, and of cones at whose apex their row has none."""
-
-    rows: Floats  # in the objective's own sense, shape (m,), 0 for such cones
-    # pull, slack: ``A'λ``, shape (n,), and ``λ's`` of these cones ``A x + s = b``, the objective
-    # minimised
-    pull: Floats | None = None
-    slack: float = 0.0
-    apex: tuple[int, ...] = ()  # the rows of these cones
-
-
-@dataclass(frozen=True, eq=False)
 class Account:
     """A point with its multipliers."""
 
     # x, row_dual, column_dual: the point, its multipliers and reduced costs in the objective's own
-    # sense. NaN for a row that is a cone at its apex, where no multiplier exists.
+    # sense
     x: Floats
     row_dual: Floats
     column_dual: Floats
@@ -83,30 +71,23 @@ class Account:
         return abs(self.objective - self.bound) / max(1.0, abs(self.objective))
 
 
-def examine(program: Program, x: Floats, given: Floats | Multipliers) -> Account:
-    """Return what a point and multipliers are worth.
-
-    ``x``: shape (n,). ``given``: ∂objective/∂right-hand side in the objective's own sense, shape
-    (m,). Those that point to a bound which does not exist are set to zero.
-    """
-    multipliers = given if isinstance(given, Multipliers) else Multipliers(given)
+def examine(program: Program, x: Floats, row_dual: Floats) -> Account:
+    """Return what a point (n,) and multipliers (m,) in the objective's own sense are worth."""
     sign = -1.0 if program.sense == "maximize" else 1.0
-    y = sign * np.nan_to_num(multipliers.rows)
+    y = sign * np.nan_to_num(row_dual)
     side = np.where(y > 0, program.row_lower, program.row_upper)
+    # Those that point to a bound which does not exist count nothing.
     y = np.where(np.isfinite(side), y, 0.0)
     with np.errstate(all="ignore"):
         slope, derivatives = sign * gradient(program, x), jacobian(program, x)
         activity, objective = program.activity_at(x), program.objective_at(x)
         z = slope - derivatives.T @ y
-        if multipliers.pull is not None:
-            z = z + multipliers.pull
         terms = np.abs(slope) + abs(derivatives).T @ np.abs(y)
-        bound = _bound(program, x, y, z, terms, activity, sign * objective - multipliers.slack)
+        bound = _bound(program, x, y, z, terms, activity, sign * objective)
     violation = max(
         violation_of(activity, program.row_lower, program.row_upper),
         violation_of(x, program.column_lower, program.column_upper),
     )
-    y[list(multipliers.apex)] = np.nan
     return Account(
         x,
         sign * y + 0.0,
@@ -170,7 +151,7 @@ def polished(program: Program, account: Account) -> Account:
     """Return a better account of the same optimum where there is one."""
     if program.nonlinear or not np.isfinite(account.violation) or _is_good(program, account):
         return account
-    if program.column_count + program.row_count > LARGEST or np.isnan(account.row_dual).any():
+    if program.column_count + program.row_count > LARGEST:
         return account
     with np.errstate(all="ignore"):
         solved = _on_active_set(program, account)

@@ -14,7 +14,7 @@ from engiagent.formulations.classify import has_convex_products
 from engiagent.formulations.program import NO_PRODUCTS, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers import linear
-from engiagent.solvers.convex.optimality import Account, Multipliers, examine, polished
+from engiagent.solvers.convex.optimality import Account, examine, polished
 from engiagent.solvers.goals import without_objective
 from engiagent.solvers.result import SolveOptions, SolverResult, Status
 
@@ -34,7 +34,7 @@ class Ending:
     version: str
     iterations: int = 0
     x: Floats | None = None
-    row_dual: Floats | Multipliers | None = None
+    row_dual: Floats | None = None
 
 
 def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverResult:

@@ -102,23 +102,6 @@ def test_derivatives_are_those_of_differences() -> None:
     close(jacobian(program, x).toarray(), approx_fprime(x, program.activity_at, 1e-7), atol=1e-5)
 
 
-@pytest.mark.parametrize("solver", CONIC)
-def test_a_cone_at_its_apex_has_no_multiplier(solver: Adapter) -> None:
-    """min z + x with x² <= z², z >= 0, x >= -z: nothing is cheaper than the apex for 2 z + x."""
-    program = make(
-        [-5, 0],
-        [5, 5],
-        affine([1, 2]),
-        [(affine([0, 0]), -INF, 0.0)],
-        products=[(0, 0, 0, 1.0), (0, 1, 1, -1.0)],
-    )
-    result: Any = solver.solve_here(program, SolveOptions())
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(0.0, abs=1e-7)
-    assert np.isnan(result.row_dual).all()
-    assert np.isfinite(result.column_dual).all()
-
-
 def test_a_bound_from_tangents_needs_the_right_side() -> None:
     """Multipliers of bounds that do not exist count nothing, and NaN never passes."""
     program = make([-INF], [INF], affine([1.0]), [(affine([1.0]), 2.0, INF)])
