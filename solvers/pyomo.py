@@ -271,16 +271,20 @@ def _solve(
 
 def _run(name: str, about: Known, program: Program, options: SolveOptions) -> Ending:
     version = distribution_version("pyomo") or "unknown"
-    if _breaks_an_empty_row(program):
+    # A row without terms that does not hold, Pyomo cannot say; columns without use it leaves out.
+    given = np.diff(program.row_starts) > 0
+    given[[row for row in curved_rows(program) if row != OBJECTIVE]] = True
+    if np.any(~given & ((program.row_lower > 0) | (program.row_upper < 0))):
         return Ending("infeasible", version)
+    rest = np.clip(np.zeros(program.column_count), program.column_lower, program.column_upper)
     if not _used(program).any():
-        return Ending("optimal", version, _nearest_to_zero(program), np.zeros(program.row_count))
+        return Ending("optimal", version, rest, np.zeros(program.row_count))
     # Pyomo tells of most that goes wrong by exceptions of many kinds, which are the user's to read.
     try:
         built = build(program, curved_as_row=about.linear_objective)
         if not built.holds:
             return Ending("infeasible", version)
-        return _run_built(name, about, built, program, options)
+        return _run_built(name, about, built, program, options, rest)
     except (EngiagentError, MemoryError):
         raise
     except Exception as error:
@@ -292,34 +296,20 @@ def _run(name: str, about: Known, program: Program, options: SolveOptions) -> En
 def _used(program: Program) -> npt.NDArray[np.bool_]:
     """Whether each column occurs anywhere; Pyomo leaves the others out of what it solves."""
     used: npt.NDArray[np.bool_] = program.cost != 0
-    used[program.row_columns] = True
-    used[program.products.first] = used[program.products.second] = True
-    used[program.indicators.columns] = True
-    for group in program.sos1:
-        used[group] = True
+    products = program.products
+    chosen = [program.row_columns, products.first, products.second, program.indicators.columns]
+    chosen += program.sos1
     for part in program.nonlinear:
-        for atom in [part.atom, *(inner for form in part.atom.args for inner in atoms(form))]:
-            for form in atom.args:
-                for term in form.terms:
-                    used[term.columns] = True
+        inner = (below for form in part.atom.args for below in atoms(form))
+        forms = [form for atom in (part.atom, *inner) for form in atom.args]
+        chosen += [term.columns for form in forms for term in form.terms]
+    for columns in chosen:
+        used[columns] = True
     return used
 
 
-def _nearest_to_zero(program: Program) -> Floats:
-    """Return the point that suits columns which nothing depends on."""
-    lower, upper = program.column_lower, program.column_upper
-    return np.clip(np.zeros(program.column_count), lower, upper)
-
-
-def _breaks_an_empty_row(program: Program) -> bool:
-    """Whether a row without terms does not hold, which Pyomo cannot say."""
-    given = np.diff(program.row_starts) > 0
-    given[[row for row in curved_rows(program) if row != OBJECTIVE]] = True
-    return bool(np.any(~given & ((program.row_lower > 0) | (program.row_upper < 0))))
-
-
 def _run_built(
-    name: str, about: Known, built: Built, program: Program, options: SolveOptions
+    name: str, about: Known, built: Built, program: Program, options: SolveOptions, rest: Floats
 ) -> Ending:
     import pyomo.environ as pyo
 
@@ -342,24 +332,17 @@ def _run_built(
     if not len(results.solution) or ENDINGS.get(word, "unbounded") in ("infeasible", "unbounded"):
         return Ending(word, version)
     built.model.solutions.load_from(results)
-    at_rest = _nearest_to_zero(program).tolist()
-    values = [v.value for v in built.variables]
-    x = [rest if value is None else value for value, rest in zip(values, at_rest, strict=True)]
-    bound = _finite(getattr(results.problem[0], "lower_bound", None))
+    values = [variable.value for variable in built.variables]
+    x = [at if value is None else value for value, at in zip(values, rest.tolist(), strict=True)]
+    bound = getattr(results.problem[0], "lower_bound", None)
+    known = isinstance(bound, int | float) and bool(np.isfinite(bound))
     row_dual = None
     if duals and len(built.model.dual):
         row_dual = np.zeros(program.row_count)
         for row, constraint in built.constraints.items():
             row_dual[row] = built.model.dual[constraint]
-    return Ending(word, version, np.array(x, np.float64), row_dual, bound)
-
-
-def _finite(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if np.isfinite(number) else None
+    point = np.array(x, np.float64)
+    return Ending(word, version, point, row_dual, float(bound) if known else None)
 
 
 def _judged(
@@ -372,29 +355,25 @@ def _judged(
     if ending.word == AMBIGUOUS:
         again = _run(name, about, without_objective(program), options)
         status = "infeasible" if ENDINGS.get(again.word) == "infeasible" else "unbounded"
+    reason = f"the solver ended with {ending.word}"
+    if status in ("limit", "interrupted"):
+        reason += ", no schedule found"
+    elif status == "infeasible":
+        reason = "no point satisfies all constraints, says the solver"
+    elif status == "unbounded":
+        reason = linear.unbounded_reason(program, None)
     base = SolverResult(
         status=status,
-        reason=_reason(program, status, ending.word),
+        reason=reason,
         is_mip=program.is_mip,
         solver=f"Pyomo ({name})",
         solver_version=ending.version,
     )
-    if ending.x is None or status in ("infeasible", "unbounded") or not np.isfinite(ending.x).all():
-        lost = status == "optimal"
-        return replace(base, status="error", reason=f"{name} returned no point") if lost else base
-    if status == "error":
-        return replace(base, reason=f"the solver ended with {ending.word}")
-    return _with_point(name, about, program, options, ending, base)
-
-
-def _reason(program: Program, status: Status, word: str) -> str:
-    if status == "infeasible":
-        return "no point satisfies all constraints, says the solver"
-    if status == "unbounded":
-        return linear.unbounded_reason(program, None)
-    if status in ("limit", "interrupted"):
-        return f"the solver ended with {word}, no schedule found"
-    return word
+    finite = ending.x is not None and bool(np.isfinite(ending.x).all())
+    if finite and status not in ("infeasible", "unbounded", "error"):
+        return _with_point(name, about, program, options, ending, base)
+    lost = status == "optimal"
+    return replace(base, status="error", reason=f"{name} returned no point") if lost else base
 
 
 def _with_point(
