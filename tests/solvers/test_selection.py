@@ -32,7 +32,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "backends.md"
         ("SOCP: disk", "clarabel"),
         ("SOCP: cone", "ipopt"),
         ("MIQP: nearest whole number", "scip"),
-        ("MISOCP: disk", "scip"),
         ("NLP: catenary", "ipopt"),
         ("NLP: waves", "scip"),
         ("MINLP: whole number", "scip"),
@@ -77,32 +76,10 @@ def test_nothing_installed_is_an_error_with_the_way_out(monkeypatch: pytest.Monk
         solve(BY_NAME["LP: textbook"], SolveOptions(backend="scip"))
 
 
-def test_an_option_that_the_first_choice_ignores_changes_it() -> None:
-    choice = select(BY_NAME["QP: nearest point"], SolveOptions(log="solver.log"))
-    assert choice.backend != "piqp"
-    assert any("log" in reason for reason in choice.reasons)
-
-
 def test_a_backend_that_cannot_is_refused_with_the_constraint() -> None:
     program = make([1, 1], [([0, 0], 1, 4)], squares=[(0, 1, 0, 1)])
     with pytest.raises(EngiagentError, match="convex: the rows of C"):
         solve(replace(program, nonlinear=()), SolveOptions(backend="clarabel"))
-
-
-def test_an_unknown_backend_is_answered_with_the_list() -> None:
-    with pytest.raises(EngiagentError, match=r"no backend 'cplexx'.*highs.*pyomo:<solver>"):
-        solve(BY_NAME["LP: textbook"], SolveOptions(backend="cplexx"))
-
-
-def test_a_solver_that_pyomo_does_not_find_is_said() -> None:
-    with pytest.raises(EngiagentError, match="Pyomo finds no solver"):
-        solve(BY_NAME["LP: textbook"], SolveOptions(backend="pyomo:gurobi_persistent"))
-
-
-def test_the_choice_is_what_solve_does() -> None:
-    for name in ("LP: textbook", "QP: nearest point", "SOCP: cone", "MINLP: whole number"):
-        chosen = adapter(select(BY_NAME[name]).backend)
-        assert solve(BY_NAME[name], isolate=False).solver == chosen.name
 
 
 def test_a_point_that_breaks_the_program_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

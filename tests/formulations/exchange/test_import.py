@@ -181,19 +181,3 @@ def test_rows_without_structure_stand_alone(tmp_path: Path) -> None:
     solver.run()
     assert program.nonzero_count == solver.getNumNz()
     assert optimum(program) == pytest.approx(solver.getObjectiveValue(), rel=1e-9)
-
-
-def test_names_that_the_translation_would_like_for_itself(tmp_path: Path) -> None:
-    letters = [f"{x}[{k}]" for x in "ijklmnpqrsuvwxyzNTLAK" for k in (1, 2)]
-    total = " + ".join(letters)
-    rows = "\n".join(f" {x}[{k}]: i[{k}] + {x}[{k}] <= {k}" for x in "jkNT" for k in (1, 2))
-    path = tmp_path / "model.lp"
-    path.write_text(f"max\n {total}\nst\n all: {total} <= 7\n{rows}\nend")
-    assert optimum(compile_blueprint(import_model(path))) == 7.0
-
-
-def test_more_indices_than_sets_can_have(tmp_path: Path) -> None:
-    names = [f"x[{','.join(str((k >> b) % 2) for b in range(9))}]" for k in range(512)]
-    path = tmp_path / "model.lp"
-    path.write_text(f"max\n {' + '.join(names)}\nst\n c: {' + '.join(names)} <= 7\nend")
-    assert optimum(compile_blueprint(import_model(path))) == 7.0

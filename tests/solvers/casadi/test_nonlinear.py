@@ -65,13 +65,6 @@ def test_starts_lie_inside_bounds_and_domains() -> None:
         assert np.all(point <= program.column_upper)
 
 
-def test_the_users_start_is_used() -> None:
-    result = ipopt.solve_here(hs35(), SolveOptions(start=np.array([4 / 3, 7 / 9, 4 / 9])))
-    assert result.status == "optimal"
-    far = ipopt.solve_here(hs35(), SolveOptions(start=np.array([1e3, 0.0, 1e3])))
-    assert result.iterations < far.iterations
-
-
 def test_a_time_limit_and_a_log(tmp_path: Path) -> None:
     program = tank(80, drag=0.1)
     result = ipopt.solve_here(program, SolveOptions(time_limit=1e-3))
@@ -80,12 +73,3 @@ def test_a_time_limit_and_a_log(tmp_path: Path) -> None:
     log = tmp_path / "ipopt.txt"
     ipopt.solve_here(hs35(), SolveOptions(log=str(log)))
     assert "Ipopt" in log.read_text(encoding="utf-8")
-
-
-def test_more_equations_than_columns() -> None:
-    """The same two equations three times over; a method for equations alone would not start."""
-    rows = [(affine([k, 1.0]), 3.0 * k + 2.0, 3.0 * k + 2.0) for k in (1.0, 2.0, 5.0)]
-    program = make([-9, -9], [9, 9], affine([1, 1]), rows, products=[(-1, 0, 0, 1.0)])
-    result = ipopt.solve_here(program, SolveOptions())
-    assert result.status == "optimal"
-    assert result.x == pytest.approx([3, 2], abs=1e-7)

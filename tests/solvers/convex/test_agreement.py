@@ -5,17 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
 
 from engiagent.errors import EngiagentError
 from engiagent.solvers.adapter import Adapter
-from engiagent.solvers.convex.derivatives import gradient, jacobian
 from engiagent.solvers.convex.optimality import examine
 from engiagent.solvers.convex.outcome import Ending, conclude
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import SolveOptions
-from tests.solvers.casadi.problems import many_functions
-from tests.solvers.convex.programs import affine, close, column, function, make, random_quadratic
+from tests.solvers.convex.programs import affine, column, function, make, random_quadratic
 
 piqp, clarabel, osqp, scs = (adapter(name) for name in ("piqp", "clarabel", "osqp", "scs"))
 INF = np.inf
@@ -38,15 +35,6 @@ def test_functions_are_left_to_other_solvers(solver: Adapter) -> None:
     rows = [(function("log", column(0)), -INF, 1.0)]
     with pytest.raises(EngiagentError, match="log in the log"):
         solver.solve_here(make([0.1, 0.1], [9, 9], affine([1, 1]), rows), SolveOptions())
-
-
-@pytest.mark.parametrize("solver", CONIC)
-def test_a_row_with_a_saddle_is_refused_by_name(solver: Adapter) -> None:
-    program = make(
-        [-1, -1], [1, 1], affine([1, 1]), [(affine([0, 0]), -INF, -0.5)], products=[(0, 1, 0, 1.0)]
-    )
-    with pytest.raises(EngiagentError, match="C0"):
-        solver.solve_here(program, SolveOptions())
 
 
 def test_a_wrong_claim_is_not_repeated() -> None:
@@ -94,12 +82,6 @@ def test_the_bound_holds_for_any_multipliers() -> None:
             account = examine(program, x, random.normal(size=8) * 3)
             assert account.bound is not None
             assert account.bound <= best + 1e-9
-
-
-def test_derivatives_are_those_of_differences() -> None:
-    x, program = np.array([0.7, 1.3, 0.4]), many_functions()
-    close(gradient(program, x), approx_fprime(x, program.objective_at, 1e-7), rtol=1e-5)
-    close(jacobian(program, x).toarray(), approx_fprime(x, program.activity_at, 1e-7), atol=1e-5)
 
 
 def test_a_bound_from_tangents_needs_the_right_side() -> None:
