@@ -22,17 +22,9 @@ PYOMO = Dialect(
     array="np.array",
     nothing="np.zeros({count})",
     matrix="Matrix({data}, {indices}, {starts})",
-    functions={
-        "abs": "every(abs)",
-        **{name: f"every(pyo.{function.pyomo})" for name, function in ELEMENTARY.items()},
-    },
+    functions={name: f"every(pyo.{function.pyomo})" for name, function in ELEMENTARY.items()},
     times="{0} * {1}",
     total="sum({0})",
-    # The extreme of two, by their absolute difference.
-    extreme={
-        "max": "0.5 * (({0}) + ({1}) + every(abs)(({0}) - ({1})))",
-        "min": "0.5 * (({0}) + ({1}) - every(abs)(({0}) - ({1})))",
-    },
 )
 
 

@@ -27,30 +27,17 @@ from engiagent.solvers.result import Floats, Progress, SolveOptions, SolverResul
 
 Need = Literal["convex", "any"]
 Feature = Literal[
-    "indicators",
-    "sos1",
-    "duals",
-    "farkas",
-    "ray",
-    "global",
-    "start",
-    "progress",
-    "interrupt",
-    "incumbents",
+    "indicators",  # rows that hold only where a binary has a value
+    "sos1",  # groups of columns of which at most one differs from zero
+    "duals",  # hands over duals and reduced costs at the optimum of continuous programs
+    "farkas",  # multipliers that prove a linear program infeasible
+    "ray",  # the direction in which an unbounded linear program improves
+    "global",  # ``optimal`` is the best of all points, also of a nonconvex program
+    "start",  # uses the start point
+    "progress",  # reports progress while it runs
+    "interrupt",  # hands over its best point when it is stopped
+    "incumbents",  # hands over better points as it finds them
 ]
-
-FEATURE_MEANINGS: Final[Mapping[Feature, str]] = {
-    "indicators": "rows that hold only where a binary has a value",
-    "sos1": "groups of columns of which at most one differs from zero",
-    "duals": "hands over duals and reduced costs at the optimum of continuous programs",
-    "farkas": "multipliers that prove a linear program infeasible",
-    "ray": "the direction in which an unbounded linear program improves",
-    "global": "`optimal` is the best of all points, also of a nonconvex program",
-    "start": "uses the start point",
-    "progress": "reports progress while it runs",
-    "interrupt": "hands over its best point when it is stopped",
-    "incumbents": "hands over better points as it finds them",
-}
 INSTALL: Final = "pip install 'engiagent[solvers]'"
 
 
@@ -88,7 +75,7 @@ class Adapter:
     name: str  # as people write it, as ``SCIP``
     # the classes of programs it takes, and whether they must be convex
     classes: Mapping[ProblemClass, Need]
-    features: frozenset[Feature]  # what else it can do, see ``FEATURE_MEANINGS``
+    features: frozenset[Feature]  # what else it can do
     # the options of ``SolveOptions`` that it honours, and how. Any other is refused.
     options: Mapping[str, str]
     requires: tuple[str, ...]  # distributions that must be installed
@@ -108,36 +95,26 @@ class Adapter:
         return (distribution_version(self.requires[0]) if self.requires else None) or "unknown"
 
     def check(self, options: SolveOptions, *, isolated: bool = True) -> None:
-        """Refuse options that the solver would ignore, and a solver that is not installed.
-
-        A time limit that the solver does not know is obeyed by its process, when it has its own.
-
-        Raises
-        ------
-        MissingLibraryError
-            Saying what to install.
-        EngiagentError
-            Naming the option.
-        """
+        """Refuse options that the solver would ignore, and a solver that is not installed."""
         missing = self.missing()
         if missing:
             raise MissingLibraryError(
                 f"the backend {self.backend} needs {' and '.join(missing)}, which is not "
                 f"installed; {self.install}"
             )
-        for name in given_options(options):
-            if name == "time_limit" and isolated:
-                continue
-            if name == "time_limit" and name not in self.options:
-                raise EngiagentError(
-                    f"{self.name} does not take the option time_limit, which only a process of "
-                    "its own can obey for it: leave isolate on or choose a backend that does"
-                )
-            if name not in self.options:
-                raise EngiagentError(
-                    f"{self.name} does not take the option {name}; leave it out or choose a "
-                    f"backend that does (it takes {', '.join(sorted(self.options))})"
-                )
+        for name in self.ignored(options, isolated=isolated):
+            advice = "leave it out or choose a backend that does"
+            if name == "time_limit":
+                advice = "a process of its own can obey it: leave isolate on"
+            raise EngiagentError(
+                f"{self.name} does not take the option {name}; {advice} "
+                f"(it takes {', '.join(sorted(self.options))})"
+            )
+
+    def ignored(self, options: SolveOptions, *, isolated: bool) -> list[str]:
+        """Return the options given that the solver would ignore; a process obeys a time limit."""
+        obeyed = {"time_limit"} if isolated else set()
+        return [name for name in given_options(options) if name not in {*self.options, *obeyed}]
 
 
 NOT_FOR_THE_SOLVER: Final = ("backend", "speed", "memory_limit_mb")

@@ -32,7 +32,7 @@ from engiagent.solvers.adapter import Feature, Need, Watch
 from engiagent.solvers.chain.cuts import with_cuts
 from engiagent.solvers.chain.solving import solve_chain
 from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
-from engiagent.solvers.structure.chain import find_chain
+from engiagent.solvers.structure.chain import StorageChain, find_chain
 from engiagent.solvers.structure.entries import Entries, entries_of
 
 Floats = npt.NDArray[np.float64]
@@ -92,12 +92,8 @@ def find_exclusivity(program: Program) -> Exclusivity | None:
     if not program.is_mip or not program.is_linear or program.goals:
         return None
     entries = entries_of(program)
-    binary = (
-        program.integrality
-        & (program.column_lower == 0)
-        & (program.column_upper == 1)
-        & (program.cost == 0)
-    )
+    binary = program.integrality & (program.cost == 0)
+    binary &= (program.column_lower == 0) & (program.column_upper == 1)
     sizes, counts = entries.row_sizes(), entries.column_sizes()
     switches = _switches(program, entries, binary, sizes == 2)
     if switches is None:
@@ -110,23 +106,13 @@ def find_exclusivity(program: Program) -> Exclusivity | None:
     twice = (uses == 2) & (counts == 2)
     first = np.flatnonzero(twice[binaries])[::2]
     first = first[values[first] + values[first + 1] == 1.0]
-    pairs = [np.stack((first, first + 1))]
-    packs = [np.full(len(first), -1, dtype=np.int64)]
     once = np.flatnonzero((uses == 1)[binaries] & (counts[binaries] == 2) & (values == 1.0))
-    packed = _packed(program, entries, binary, sizes == 2, binaries, once)
-    pairs.append(packed[0])
-    packs.append(packed[1])
-    chosen = np.concatenate(pairs, axis=1)
+    packed, packing = _packed(program, entries, sizes == 2, binaries, once)
+    chosen = np.concatenate((np.stack((first, first + 1)), packed), axis=1)
     if chosen.shape[1] < FEWEST_PAIRS or len(np.unique(columns[chosen])) < chosen.size:
         return None
-    return Exclusivity(
-        columns[chosen],
-        binaries[chosen],
-        values[chosen],
-        limits[chosen],
-        rows[chosen],
-        np.concatenate(packs),
-    )
+    parts = (part[chosen] for part in (columns, binaries, values, limits, rows))
+    return Exclusivity(*parts, np.concatenate((np.full(len(first), -1), packing)))
 
 
 def _switches(
@@ -155,7 +141,7 @@ def _switches(
 
 
 def _packed(
-    program: Program, entries: Entries, binary: Bools, short: Bools, binaries: Ints, once: Ints
+    program: Program, entries: Entries, short: Bools, binaries: Ints, once: Ints
 ) -> tuple[Ints, Ints]:
     """Return the switches paired by rows ``u + v <= 1`` (2, k), and these rows (k,)."""
     where = np.full(program.column_count, -1, dtype=np.int64)
@@ -171,13 +157,7 @@ def _packed(
 def solve_exclusive(
     program: Program, pairs: Exclusivity, options: SolveOptions
 ) -> SolverResult | None:
-    """Solve a mixed-integer program with exclusive pairs, with few of its binaries.
-
-    ``program``, ``pairs``: the program and what :func:`find_exclusivity` found in it. ``options``:
-    a ``gap`` of 1e-3 asks for speed; ``time_limit`` ends the attempt.
-
-    Returns a plan proven to be within the gap, or None: the ordinary solver has to be asked.
-    """
+    """Return a plan within the gap, found with few of the binaries, or None: ask HiGHS."""
     started = time.perf_counter()
     task = _Task(program, pairs, options, started)
     everything = np.ones(pairs.size, dtype=bool)
@@ -243,10 +223,7 @@ class _Task:
         return np.asarray(both < -1e-9 * size)
 
     def exchange(self) -> Floats:
-        """Return how much of the second column makes up for one of the first, shape (k,).
-
-        Taken from the first row in which both stand with opposite signs; 1 where there is none.
-        """
+        """Return how much of the second column makes up for one of the first, else 1, (k,)."""
         entries = entries_of(self.program)
         one, two = self.pairs.columns
         pair_of = np.full(self.program.column_count, -1, dtype=np.int64)
@@ -301,28 +278,15 @@ class _Task:
         rest[self.pairs.binaries] = False
         rounded = np.round(found.x)
         lower, upper = np.where(rest, rounded, lower), np.where(rest, rounded, upper)
-        plan = self.solve(
-            replace(
-                self.program,
-                column_lower=lower,
-                column_upper=upper,
-                integrality=np.zeros_like(whole),
-            )
-        )
+        held = replace(linear.relaxation(self.program), column_lower=lower, column_upper=upper)
+        plan = self.solve(held)
         if plan is None or plan.objective is None:
             return None
         gap = relative_gap(plan.objective, bound)
         if gap > max(self.options.gap, 1e-9):
             return None
-        return replace(
-            plan,
-            reason="optimal",
-            is_mip=True,
-            bound=bound,
-            gap=gap,
-            nodes=found.nodes,
-            iterations=found.iterations,
-        )
+        counts = {"nodes": found.nodes, "iterations": found.iterations}
+        return replace(plan, reason="optimal", is_mip=True, bound=bound, gap=gap, **counts)
 
     def first_runs(self, x: Floats) -> Bools:
         """Return which pairs run their first column more than their second, shape (k,)."""
@@ -333,7 +297,9 @@ class _Task:
     def fast(self, needed: Bools) -> SolverResult | None:
         """Return a plan from the relaxation with cuts, or None when its gap is too large."""
         program = without(self.program, self.pairs, ~needed)
-        program = replace(program, integrality=program.integrality & ~_is(self.pairs, program))
+        whole = program.integrality.copy()
+        whole[self.pairs.binaries] = False
+        program = replace(program, integrality=whole)
         chain = find_chain(without(self.program, self.pairs, np.ones_like(needed)))
         if chain is not None:
             program = with_cuts(program, chain, self.pairs.columns[:, needed])
@@ -344,8 +310,20 @@ class _Task:
         return self.fixed(relaxed, bound)
 
 
-def _is(pairs: Exclusivity, program: Program) -> Bools:
-    """Return which columns are binaries of pairs, shape (n,)."""
-    mask = np.zeros(program.column_count, dtype=bool)
-    mask[pairs.binaries] = True
-    return mask
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What was recognised in a program; None where it was not."""
+
+    # the whole program is storage chains, so that the exact method applies
+    chain: StorageChain | None = None
+    # pairs of columns that exclude each other through binaries
+    exclusivity: Exclusivity | None = None
+
+    def lines(self) -> tuple[str, ...]:
+        """Return one line for each structure, as ``1 storage chain, 24 steps``."""
+        return tuple(str(part) for part in (self.chain, self.exclusivity) if part is not None)
+
+
+def recognise(program: Program) -> Structure:
+    """Return the structure of a program, from its arrays alone."""
+    return Structure(find_chain(program), find_exclusivity(program))

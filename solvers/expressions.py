@@ -26,10 +26,7 @@ class Algebra:
 
 
 class Translator:
-    """Turns forms into lists of expressions, one per row.
-
-    ``variables``: expressions of the columns. ``algebra``: how the library writes expressions.
-    """
+    """Turns forms into lists of expressions of a library, one per row."""
 
     def __init__(self, variables: Sequence[Any], algebra: Algebra) -> None:
         self.variables = variables
@@ -138,10 +135,7 @@ def curved_rows(program: Program) -> list[int]:
 def curved_expressions(
     program: Program, translator: Translator, curved: Sequence[int]
 ) -> list[tuple[int, Any]]:
-    """Return curved rows whole: linear part, products and functions.
-
-    Of the objective only the products and functions are returned.
-    """
+    """Return curved rows whole; of the objective only products and functions."""
     place = {row: k for k, row in enumerate(curved)}
     sums = Sums([0.0] * len(curved), translator.algebra.total)
     columns = translator.variables

@@ -25,11 +25,7 @@ def oriented(program: Program, ray: Floats) -> Floats | None:
 
 
 def of_one_row(program: Program) -> Floats | None:
-    """Return the multiplier of a row that the column bounds alone contradict, None without one.
-
-    Solvers drop such rows before they solve, those without any terms above all, and hand over no
-    ray for them.
-    """
+    """Return the multiplier of a row that the column bounds alone contradict, None without one."""
     values, columns = program.row_values, program.row_columns
     lower, upper = program.column_lower[columns], program.column_upper[columns]
     with np.errstate(invalid="ignore"):

@@ -1,12 +1,13 @@
-"""How far a point is from obeying a program, whatever a solver says of it."""
+"""Points: how far they are from obeying a program, made whole, and without idle circulation."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engiagent.formulations.program import OBJECTIVE, Block, Bools, Program, row_sums
-from engiagent.solvers.result import Floats
+from engiagent.formulations.program import NO_INDICATORS, OBJECTIVE, Block, Bools, Program, row_sums
+from engiagent.solvers import linear
+from engiagent.solvers.result import Floats, SolveOptions, SolverResult
 from engiagent.solvers.validate import place_of
 
 ACCEPTED = 1e-5
@@ -80,3 +81,95 @@ def _worse(
     if amounts[place] <= worst.amount:
         return worst
     return Violation(place_of(program, blocks, place), float(amounts[place]))
+
+
+CLOSE = 1e-7
+"""Violation up to which a rounded point is taken as it is."""
+
+SolveRest = Callable[[Program], Floats | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A point (n,), and the multipliers of the rest where the rest is linear."""
+
+    x: Floats
+    row_dual: Floats | None = None
+    column_dual: Floats | None = None
+
+
+def made_whole(program: Program, options: SolveOptions, x: Floats, solve_rest: SolveRest) -> Whole:
+    """Return a point with the whole numbers rounded, and the rest solved again where needed."""
+    whole = program.integrality
+    values = np.clip(np.round(x), np.ceil(program.column_lower), np.floor(program.column_upper))
+    rounded = np.where(whole, values, np.clip(x, program.column_lower, program.column_upper))
+    if len(program.products.rows) or program.nonlinear:
+        return Whole(_refined(program, x, rounded, solve_rest))
+    if program.is_linear and not program.is_mip:
+        return Whole(rounded)
+    result = linear.polish(decided(program, rounded), options, rounded)
+    if result is None or result.x is None:
+        return Whole(rounded)
+    return Whole(result.x, result.row_dual, result.column_dual)
+
+
+def _refined(program: Program, x: Floats, rounded: Floats, solve_rest: SolveRest) -> Floats:
+    whole = program.integrality
+    broken = worst_violation(program, rounded).amount
+    if not whole.any() or broken <= max(2 * worst_violation(program, x).amount, CLOSE):
+        return rounded
+    fixed = replace(
+        linear.relaxation(program),
+        column_lower=np.where(whole, rounded, program.column_lower),
+        column_upper=np.where(whole, rounded, program.column_upper),
+    )
+    again = solve_rest(fixed)
+    if again is None:
+        return rounded
+    again = np.where(whole, rounded, again)
+    return again if worst_violation(program, again).amount < broken else rounded
+
+
+def decided(program: Program, x: Floats) -> Program:
+    """Return a linear program with every condition and choice as it is at a point."""
+    given = program.indicators
+    lower, upper = program.row_lower.copy(), program.row_upper.copy()
+    idle = given.rows[np.round(x[given.columns]) != given.active]
+    lower[idle], upper[idle] = -np.inf, np.inf
+    column_lower, column_upper = program.column_lower.copy(), program.column_upper.copy()
+    for group in program.sos1:
+        others = np.delete(group, int(np.argmax(np.abs(x[group]))))
+        column_lower[others] = column_upper[others] = 0.0
+    return replace(
+        program,
+        row_lower=lower,
+        row_upper=upper,
+        column_lower=column_lower,
+        column_upper=column_upper,
+        indicators=NO_INDICATORS,
+        sos1=(),
+    )
+
+
+def netted(program: Program, result: SolverResult) -> SolverResult:
+    """Return the result of a linear program with the difference of such flows alone."""
+    if result.x is None or not program.is_linear:
+        return result
+    above = np.where(program.integrality, 0.0, result.x - program.column_lower)
+    free = np.flatnonzero(np.isfinite(above) & (above > 0.0))
+    # A column of numbers is told by its product with random ones; a negative column has the
+    # negative product to the last bit, since both are added up in the same order.
+    chance = np.random.default_rng(7).random(program.row_count)
+    terms = program.row_values * np.repeat(chance, np.diff(program.row_starts))
+    told = np.bincount(program.row_columns, terms, program.column_count)[free]
+    order = np.argsort(np.abs(told), kind="stable")
+    first, second = free[order[:-1]], free[order[1:]]
+    one, other = told[order[:-1]], told[order[1:]]
+    pair = (one == -other) & (one != 0.0) & (program.cost[first] == -program.cost[second])
+    if not pair.any():
+        return result
+    x = result.x.copy()
+    for a, b in zip(first[pair], second[pair], strict=True):
+        less = min(x[a] - program.column_lower[a], x[b] - program.column_lower[b])
+        x[a], x[b] = x[a] - less, x[b] - less
+    return replace(result, x=x)

@@ -17,9 +17,39 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engiagent.errors import EngiagentError
-from engiagent.formulations.program import Goal, Program, RowBlock
-from engiagent.solvers.objectives import with_linear_objective
-from engiagent.solvers.result import Floats, SolveOptions, SolverResult, Status, remaining
+from engiagent.formulations.program import OBJECTIVE, Goal, Program, RowBlock
+from engiagent.formulations.values import Floats, Part
+from engiagent.solvers.result import SolveOptions, SolverResult, Status, remaining
+
+
+def with_linear_objective(program: Program, cost: Floats, offset: float = 0.0) -> Program:
+    """Return the program with a linear objective of the same sense, and no goals."""
+    return replace(
+        program,
+        cost=cost,
+        offset=offset,
+        products=program.products.of_rows(),
+        nonlinear=_of_rows(program),
+        goals=(),
+        method=None,
+    )
+
+
+def without_objective(program: Program) -> Program:
+    """Return the program that asks for any point at all."""
+    return with_linear_objective(program, np.zeros_like(program.cost))
+
+
+def _of_rows(program: Program) -> tuple[Part, ...]:
+    kept = []
+    for part in program.nonlinear:
+        rows = part.row_numbers()
+        inside = np.flatnonzero(rows != OBJECTIVE)
+        if len(inside):
+            weights = np.broadcast_to(part.coefficients, rows.shape)[inside]
+            kept.append(Part(rows[inside], weights, part.atom.take(inside)))
+    return tuple(kept)
+
 
 SolveOne = Callable[[Program, SolveOptions], SolverResult]
 
@@ -63,10 +93,7 @@ def solve_goals(program: Program, options: SolveOptions, solve: SolveOne) -> Sol
 
 
 def limited(program: Program) -> Program:
-    """Return the program of the first goal with a row for the limit of each other goal.
-
-    Raises EngiagentError when a goal has no limit.
-    """
+    """Return the program of the first goal with a row for the limit of each other goal."""
     stage = only(program, program.goals[0])
     for goal in program.goals[1:]:
         if goal.limit is None:
@@ -76,10 +103,7 @@ def limited(program: Program) -> Program:
 
 
 def only(program: Program, goal: Goal) -> Program:
-    """Return the program with one of its goals as the objective.
-
-    The products and functions of the objective are the first goal's.
-    """
+    """Return the program of one goal; products and functions are the first goal's."""
     changed = program
     if goal is not program.goals[0]:
         changed = with_linear_objective(program, goal.cost, goal.offset)
@@ -135,14 +159,29 @@ def _lexicographic(program: Program, options: SolveOptions, solve: SolveOne) -> 
         if found.x is None:
             if result is None:
                 return found
-            return _unfinished(program, result, goal, found)
+            # The stage before the one that gave no point.
+            status: Status = "interrupted" if found.status == "interrupted" else "feasible"
+            reason = f"the goal {goal.name} was not reached: {found.reason}"
+            return _told(program, replace(result, status=status, reason=reason))
         if result is None:
             _refuse_curved(program)
         stages.append((goal, found))
         result = found
     first, last = stages[0][1], stages[-1][1]
     assert last.x is not None
-    return _told(program, _joined(program, [found for _, found in stages], first, last))
+    open_ = [found.reason for _, found in stages if found.status != "optimal"]
+    joined = replace(
+        last,
+        status="feasible" if open_ else "optimal",
+        reason="; ".join(open_) or "optimal",
+        objective=value_of(program.goals[0], last.x),
+        bound=first.bound,
+        gap=first.gap,
+        seconds=sum(found.seconds for _, found in stages),
+        iterations=sum(found.iterations for _, found in stages),
+        nodes=sum(found.nodes for _, found in stages),
+    )
+    return _told(program, joined)
 
 
 def _refuse_curved(program: Program) -> None:
@@ -161,41 +200,8 @@ def _allowed(goal: Goal, value: float) -> float:
     return value + room if goal.sense == "minimize" else value - room
 
 
-def _joined(
-    program: Program, found: list[SolverResult], first: SolverResult, last: SolverResult
-) -> SolverResult:
-    """Return the last stage's point with the first goal's value and bound."""
-    assert last.x is not None
-    proven = all(item.status == "optimal" for item in found)
-    return replace(
-        last,
-        status="optimal" if proven else "feasible",
-        reason="optimal"
-        if proven
-        else "; ".join(item.reason for item in found if item.status != "optimal"),
-        objective=value_of(program.goals[0], last.x),
-        bound=first.bound,
-        gap=first.gap,
-        seconds=sum(item.seconds for item in found),
-        iterations=sum(item.iterations for item in found),
-        nodes=sum(item.nodes for item in found),
-    )
-
-
-def _unfinished(
-    program: Program, result: SolverResult, goal: Goal, found: SolverResult
-) -> SolverResult:
-    """Return the stage before the one that gave no point."""
-    status: Status = "interrupted" if found.status == "interrupted" else "feasible"
-    reason = f"the goal {goal.name} was not reached: {found.reason}"
-    return _told(program, replace(result, status=status, reason=reason))
-
-
 def _told(program: Program, result: SolverResult) -> SolverResult:
-    """Add the values of all goals to the reason.
-
-    Multipliers are left out: they belong to a program with more rows and another objective.
-    """
+    """Add the values of all goals to the reason; multipliers are of another program."""
     result = replace(result, row_dual=None, column_dual=None, farkas=None)
     if result.x is None:
         return result

@@ -1,4 +1,4 @@
-"""Running HiGHS: linear, mixed-integer linear and convex quadratic programs.
+"""Running HiGHS: linear and mixed-integer linear programs.
 
 The arrays go in by one call. HiGHS always minimises here (costs of a maximisation change sign), so
 that its duals have one sign convention, ∂objective/∂right-hand side, before they are turned back
@@ -39,6 +39,8 @@ TIGHT: Final = {
     "mip_feasibility_tolerance": 1e-9,
     "primal_feasibility_tolerance": 1e-9,
 }
+SEEN: Final = 1e-12
+"""Reduced costs of the wrong sign up to this are rounding."""
 ROWWISE: Final = 2
 MINIMISE: Final = 1
 FEASIBLE_POINT: Final = 2
@@ -65,10 +67,9 @@ class Run:
 
     @property
     def iterations(self) -> int:
-        """Iterations of simplex, interior-point and active-set methods."""
+        """Iterations of simplex and interior-point methods."""
         info = self.highs.getInfo()
-        counts = (info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count)
-        return sum(max(0, int(count)) for count in counts)
+        return sum(max(0, int(n)) for n in (info.simplex_iteration_count, info.ipm_iteration_count))
 
     @property
     def nodes(self) -> int:
@@ -125,17 +126,15 @@ def run_highs(
     watch: Watch | None,
     extra: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Run HiGHS once.
-
-    ``program``: as :func:`engiagent.solvers.validate.check_program` accepts it. ``options``: limits
-    and settings; ``memory_limit_mb`` is the caller's to enforce. ``watch``: observers of the run.
-    ``extra``: options of HiGHS itself that go before the settings. Raises EngiagentError when HiGHS
-    refuses the program or an option.
-    """
+    """Run HiGHS once on a checked program; ``extra`` are options of HiGHS itself."""
     sign = -1.0 if program.sense == "maximize" else 1.0
     highs = load(program, options, sign, extra or {})
     if options.start is not None and program.is_mip:
-        _begin_at(highs, options.start)
+        import highspy
+
+        point = highspy.HighsSolution()
+        point.col_value = np.asarray(options.start, dtype=np.float64).tolist()
+        highs.setSolution(point)
     if watch is not None:
         _listen(highs, program, sign, watch)
     try:
@@ -166,18 +165,25 @@ def silent_class() -> Any:
 
 
 def load(program: Program, options: SolveOptions, scale: float, extra: Mapping[str, Any]) -> Any:
-    """Return HiGHS with the program and the options in it, to minimise ``scale`` times the cost.
-
-    Raises EngiagentError when HiGHS refuses the program or an option.
-    """
+    """Return HiGHS with program and options in it, to minimise ``scale`` times the cost."""
     import highspy
 
     if options.threads is not None:
         # The pool of threads lives as long as the process and keeps its first size.
         highspy.Highs.resetGlobalScheduler(True)
     highs = silent_class()()
-    for name, value in {**_settings(options), **extra}.items():
-        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+    settings = {
+        "output_flag": options.log is not None,
+        "log_to_console": False,
+        "random_seed": options.seed,
+        "mip_rel_gap": options.gap,
+        "small_matrix_value": SMALLEST_COEFFICIENT,
+        "time_limit": None if options.time_limit is None else float(options.time_limit),
+        "threads": options.threads,
+        "log_file": options.log,
+    }
+    for name, value in {**settings, **extra}.items():
+        if value is not None and highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise EngiagentError(f"HiGHS does not take {name} = {value!r}")
     starts, columns, values = _without_zeros(program)
     status = highs.passModel(
@@ -197,58 +203,9 @@ def load(program: Program, options: SolveOptions, scale: float, extra: Mapping[s
         values,
         program.integrality.astype(np.int32),
     )
-    if status == highspy.HighsStatus.kOk and len(program.products.rows):
-        status = _pass_hessian(highs, program, scale)
-        if status == highspy.HighsStatus.kWarning:
-            # It drops products below its smallest coefficient; what it finds is recomputed.
-            status = highspy.HighsStatus.kOk
     if status != highspy.HighsStatus.kOk:
         raise EngiagentError(f"HiGHS does not take the program: it answers {status.name}")
     return highs
-
-
-def _pass_hessian(highs: Any, program: Program, scale: float) -> Any:
-    """Hand over the products of the objective as the lower triangle, by columns, of ½ xᵀQ x."""
-    import highspy
-
-    products = program.products
-    order = np.lexsort((products.first, products.second))
-    rows, columns = products.first[order], products.second[order]
-    values = scale * products.values[order] * np.where(rows == columns, 2.0, 1.0)
-    starts = np.searchsorted(columns, np.arange(program.column_count)).astype(np.int32)
-    return highs.passHessian(
-        program.column_count,
-        len(values),
-        int(highspy.HessianFormat.kTriangular),
-        starts,
-        rows.astype(np.int32),
-        values,
-    )
-
-
-def _begin_at(highs: Any, start: Floats) -> None:
-    import highspy
-
-    point = highspy.HighsSolution()
-    point.col_value = np.asarray(start, dtype=np.float64).tolist()
-    highs.setSolution(point)
-
-
-def _settings(options: SolveOptions) -> dict[str, Any]:
-    settings: dict[str, Any] = {
-        "output_flag": options.log is not None,
-        "log_to_console": False,
-        "random_seed": options.seed,
-        "mip_rel_gap": options.gap,
-        "small_matrix_value": SMALLEST_COEFFICIENT,
-    }
-    if options.time_limit is not None:
-        settings["time_limit"] = float(options.time_limit)
-    if options.threads is not None:
-        settings["threads"] = options.threads
-    if options.log is not None:
-        settings["log_file"] = options.log
-    return settings
 
 
 def _without_zeros(program: Program) -> tuple[Any, Any, Floats]:
@@ -266,8 +223,8 @@ def _without_zeros(program: Program) -> tuple[Any, Any, Floats]:
 
 def _listen(highs: Any, program: Program, sign: float, watch: Watch) -> None:
     """Subscribe the watch to the callbacks that HiGHS makes for this class of program."""
-    last = [time.perf_counter()]
-    started = last[0]
+    started = time.perf_counter()
+    last = [started]
 
     def look(event: Any) -> None:
         if watch.cancelled():
@@ -290,16 +247,17 @@ def _listen(highs: Any, program: Program, sign: float, watch: Watch) -> None:
 
 
 def _progress(data: Any, elapsed: float, sign: float, is_mip: bool) -> Progress:
+    iterations = max(0, int(data.simplex_iteration_count))
     if not is_mip:
-        counts = (int(data.simplex_iteration_count), int(data.ipm_iteration_count))
-        return Progress(elapsed=elapsed, iterations=max(0, *counts))
+        iterations = max(iterations, int(data.ipm_iteration_count))
+        return Progress(elapsed=elapsed, iterations=iterations)
 
     def finite(value: float, factor: float = 1.0) -> float | None:
         return factor * float(value) if abs(value) < 1e20 and value == value else None
 
     return Progress(
         elapsed=elapsed,
-        iterations=max(0, int(data.simplex_iteration_count)),
+        iterations=iterations,
         nodes=max(0, int(data.mip_node_count)),
         objective=finite(data.mip_primal_bound, sign),
         bound=finite(data.mip_dual_bound, sign),

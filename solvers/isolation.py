@@ -58,7 +58,10 @@ def solve_isolated(
     with tempfile.TemporaryDirectory(prefix="engiagent-") as name:
         folder = Path(name)
         transport.write_program(folder / worker.PROGRAM, program, options)
-        with open(folder / "stderr", "wb") as stderr, _start(folder, stderr, on_progress) as child:
+        with (
+            open(folder / "stderr", "wb") as stderr,
+            _start(folder, stderr, on_progress is not None) as child,
+        ):
             solver = adapter(options.backend or worker.DEFAULT)
             overseer = _Overseer(
                 child,
@@ -75,16 +78,14 @@ def solve_isolated(
         return _collect(program, options, folder, overseer)
 
 
-def _start(
-    folder: Path, stderr: IO[bytes], on_progress: OnProgress | None
-) -> subprocess.Popen[bytes]:
+def _start(folder: Path, stderr: IO[bytes], progress: bool) -> subprocess.Popen[bytes]:
     # The child finds every package where this process found it, and OpenBLAS starts no threads
     # whose stacks would count as the solver's memory.
     paths = [str(Path(entry or ".").resolve()) for entry in sys.path]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-P", "-m", worker.__name__, str(folder), str(os.getpid())]
     return subprocess.Popen(
-        command if on_progress is None else [*command, "progress"],
+        [*command, "progress"] if progress else command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
@@ -95,11 +96,7 @@ def _start(
 
 @dataclass
 class _Overseer:
-    """Follows one child until it ends, and ends it when it must.
-
-    A solver that does not know its time limit is ended when it is over, one that cannot stop by
-    itself at once.
-    """
+    """Follows one child until it ends, and ends it when it must."""
 
     child: subprocess.Popen[bytes]
     options: SolveOptions
@@ -122,11 +119,12 @@ class _Overseer:
         reader.start()
         while True:
             try:
-                line = self._next(lines)
-                if line == b"":
-                    break
-                if line is not None and self.on_progress is not None:
-                    self.on_progress(Progress(**json.loads(line)))
+                with contextlib.suppress(queue.Empty):
+                    line = lines.get(timeout=POLL)
+                    if line == b"":
+                        break
+                    if self.on_progress is not None:
+                        self.on_progress(Progress(**json.loads(line)))
                 if time.monotonic() > deadline:
                     self._stop("time")
                 if self.cancel is not None and self.cancel.is_set():
@@ -139,13 +137,6 @@ class _Overseer:
                 break
         _kill(self.child)
         reader.join()
-
-    @staticmethod
-    def _next(lines: queue.SimpleQueue[bytes]) -> bytes | None:
-        try:
-            return lines.get(timeout=POLL)
-        except queue.Empty:
-            return None
 
     def _stop(self, cause: str) -> None:
         if self.cause is None:
@@ -184,7 +175,10 @@ def _collect(
     """Return the child's result, or one that says how the child ended."""
     if (folder / worker.RESULT).exists():
         result = transport.read_result(folder / worker.RESULT)
-        return _named(program, result)
+        if result.ray is None:
+            return result
+        # The child does not know the names of variables.
+        return replace(result, reason=unbounded_reason(program, result.ray))
     if (folder / worker.FAILURE).exists():
         raise EngiagentError((folder / worker.FAILURE).read_text(encoding="utf-8"))
     status, reason = _why_ended(options, overseer, _tail(folder / "stderr"))
@@ -207,13 +201,6 @@ def _collect(
         x=x,
         objective=program.objective_at(x),
     )
-
-
-def _named(program: Program, result: SolverResult) -> SolverResult:
-    """Put the names of variables, which the child does not know, into the reason."""
-    if result.ray is None:
-        return result
-    return replace(result, reason=unbounded_reason(program, result.ray))
 
 
 def _why_ended(options: SolveOptions, overseer: _Overseer, stderr: str) -> tuple[Status, str]:

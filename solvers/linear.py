@@ -1,11 +1,16 @@
-"""The adapter of HiGHS: what to try with a program, and what the outcome means.
-
-Convex quadratic programs are taken when HiGHS is asked for by name; it fails on too many of them
-to be chosen.
+r"""The adapter of HiGHS: what to try with a program, and what the outcome means.
 
 After a mixed-integer solve the whole numbers are rounded exactly, fixed, and the rest is solved
 again, so that the point is exact and duals exist. An infeasible program comes with multipliers
 that prove it wherever its linear relaxation is infeasible.
+
+HiGHS calls a point optimal whose reduced costs are right up to 1e-7. Over the range of a column
+that can be the whole objective, so the claim is worked out: the objective is above the bound that
+the multipliers prove by
+
+.. math:: \sum_j \max(z_j, 0) (x_j - l_j) + \max(-z_j, 0) (u_j - x_j)
+
+and the same of the rows.
 """
 
 import time
@@ -18,6 +23,7 @@ from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import Program
 from engiagent.solvers import farkas
 from engiagent.solvers.adapter import Feature, Need, Watch
+from engiagent.solvers.convex.optimality import examine
 from engiagent.solvers.highs import (
     AMBIGUOUS,
     DOUBTFUL,
@@ -26,11 +32,11 @@ from engiagent.solvers.highs import (
     LIMITS,
     NAME,
     PLAIN_SIMPLEX,
+    SEEN,
     TIGHT,
     Run,
     run_highs,
 )
-from engiagent.solvers.linear_proof import SEEN, is_proven, with_proof
 from engiagent.solvers.result import (
     Floats,
     SolveOptions,
@@ -41,7 +47,7 @@ from engiagent.solvers.result import (
 )
 from engiagent.solvers.validate import place_of
 
-CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex", "QP": "convex", "MILP": "any"}
+CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex", "MILP": "any"}
 FEATURES: Final[frozenset[Feature]] = frozenset(
     {"duals", "farkas", "ray", "global", "start", "progress", "interrupt", "incumbents"}
 )
@@ -54,20 +60,20 @@ OPTIONS: Final = {
     "start": "`setSolution`, for MILP; a linear program needs none",
 }
 REQUIRES: Final = ("highspy",)
+NEGLIGIBLE: Final = 1e-9
+"""Distance to the bound, relative to the sum of the objective's terms, that is as good as none."""
+ACCEPTED: Final = 1e-6
+"""Gap of what is called optimal."""
+NO_POINT: Final = "no point satisfies all constraints"
+NO_WHOLE_POINT: Final = (
+    "no point with whole numbers satisfies all constraints, says the branch and bound"
+)
 
 
 def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
-    """Solve a checked program in this process.
-
-    ``program``: as :func:`engiagent.solvers.validate.check_program` accepts it. ``options``: limits
-    and settings; ``memory_limit_mb`` is the caller's to enforce. ``watch``: observers of the run.
-    Raises EngiagentError when HiGHS refuses the program or an option.
-    """
+    """Solve a checked program in this process."""
     started = time.perf_counter()
-    solve = _solve_mip if program.is_mip else solve_lp
-    if len(program.products.rows):
-        from engiagent.solvers.highs_quadratic import solve_qp as solve
-    result = solve(program, options, watch)
+    result = (_solve_mip if program.is_mip else solve_lp)(program, options, watch)
     return replace(result, seconds=time.perf_counter() - started)
 
 
@@ -103,29 +109,44 @@ def _claimed_lp(program: Program, run: Run) -> SolverResult:
     """Return a point that HiGHS calls optimal."""
     x = run.point() if program.column_count else np.zeros(0)
     if x is None:
-        return _result(
-            program, run, "error", "the solver says optimal but returned no finite point"
-        )
-    if not program.column_count and not _empty_rows_hold(program):
+        reason = "the solver says optimal but returned no finite point"
+        return _result(program, run, "error", reason)
+    if not program.column_count and np.any((program.row_lower > 0) | (program.row_upper < 0)):
         return _result(program, run, "infeasible", "a constraint without variables does not hold")
     row_dual, column_dual = run.duals()
-    objective = program.objective_at(x)
-    return _result(
-        program,
-        run,
-        "optimal",
-        "optimal",
-        x=x,
-        row_dual=row_dual,
-        column_dual=column_dual,
-        objective=objective,
-        bound=objective,
-        gap=0.0,
-    )
+    value = program.objective_at(x)
+    point = {"x": x, "row_dual": row_dual, "column_dual": column_dual, "objective": value}
+    return _result(program, run, "optimal", "optimal", **point, bound=value, gap=0.0)
 
 
-def _empty_rows_hold(program: Program) -> bool:
-    return bool(np.all((program.row_lower <= 0) & (program.row_upper >= 0)))
+def is_proven(program: Program, result: SolverResult) -> bool:
+    """Return whether point and multipliers of a linear program leave nothing to be gained."""
+    if result.x is None or result.row_dual is None or result.column_dual is None:
+        return False
+    sign = -1.0 if program.sense == "maximize" else 1.0
+    x, activity = result.x, program.activity_at(result.x)
+    left = _left(sign * result.column_dual, x, program.column_lower, program.column_upper)
+    left += _left(sign * result.row_dual, activity, program.row_lower, program.row_upper)
+    return left <= NEGLIGIBLE * float(np.abs(program.cost * x).sum())
+
+
+def _left(dual: Floats, values: Floats, lower: Floats, upper: Floats) -> float:
+    room = np.where(dual > 0, values - lower, upper - values)
+    some = dual != 0
+    return float(np.abs(dual[some] * room[some]).sum())
+
+
+def with_proof(program: Program, result: SolverResult) -> SolverResult:
+    """Return what a solver called optimal with the bound that its multipliers prove."""
+    if result.x is None or result.row_dual is None:
+        return result
+    account = examine(program, result.x, result.row_dual)
+    known = replace(result, bound=account.bound, gap=None if account.bound is None else account.gap)
+    if account.gap <= ACCEPTED:
+        return known
+    left = "no bound" if account.bound is None else f"a bound at a gap of {account.gap:.1e} only"
+    reason = f"the solver calls it optimal, but its duals prove {left}"
+    return replace(known, status="feasible", reason=reason)
 
 
 def _infeasible_lp(
@@ -138,9 +159,7 @@ def _infeasible_lp(
         ray = _farkas(program, again) if again.status == "kInfeasible" else None
     if ray is None:
         ray = farkas.of_one_row(program)
-    reason = "no point satisfies all constraints"
-    if ray is None:
-        reason += "; the solver gave no duals that prove it"
+    reason = NO_POINT if ray is not None else f"{NO_POINT}; the solver gave no duals that prove it"
     return _result(program, run, "infeasible", reason, farkas=ray)
 
 
@@ -163,17 +182,14 @@ def _unbounded_lp(
 
 def _lonely_ray(program: Program) -> Floats | None:
     """Return the direction of a column that no row holds back; HiGHS gives none for it."""
-    sign = -1.0 if program.sense == "maximize" else 1.0
+    cost = (-1.0 if program.sense == "maximize" else 1.0) * program.cost
     lonely = np.ones(program.column_count, dtype=bool)
     lonely[program.row_columns[program.row_values != 0]] = False
-    falls, grows = sign * program.cost > 0, sign * program.cost < 0
-    endless = (falls & np.isinf(program.column_lower)) | (grows & np.isinf(program.column_upper))
-    found = np.flatnonzero(lonely & endless)
-    if not len(found):
-        return None
+    lonely &= np.isinf(np.where(cost > 0, program.column_lower, program.column_upper)) & (cost != 0)
+    found = np.flatnonzero(lonely)[:1]
     ray = np.zeros(program.column_count)
-    ray[found[0]] = 1.0 if grows[found[0]] else -1.0
-    return ray
+    ray[found] = -np.sign(cost[found])
+    return ray if len(found) else None
 
 
 def unbounded_reason(program: Program, ray: Floats | None) -> str:
@@ -192,7 +208,9 @@ def _solve_mip(program: Program, options: SolveOptions, watch: Watch | None) -> 
     if run.status in DOUBTFUL and run.status != AMBIGUOUS:
         run = run_highs(program, remaining(options, started), watch, {"presolve": "off"})
     if run.status == "kInfeasible":
-        return _infeasible_mip(program, run, remaining(options, started), watch)
+        relaxed = solve_lp(relaxation(program), remaining(options, started), watch)
+        reason = NO_POINT if relaxed.status == "infeasible" else NO_WHOLE_POINT
+        return _result(program, run, "infeasible", reason, farkas=relaxed.farkas)
     if run.status in ("kUnbounded", AMBIGUOUS):
         return _unbounded_mip(program, run, remaining(options, started), watch)
     x = run.point()
@@ -204,23 +222,23 @@ def _solve_mip(program: Program, options: SolveOptions, watch: Watch | None) -> 
         run = run_highs(program, remaining(options, started), watch, TIGHT)
         x = run.point()
         polished = None if x is None else polish(program, options, x)
-    if polished is None:
-        return _not_whole(program, options, run)
     if run.status != "kOptimal":
-        return stopped(program, options, run, polished.x, polished)
+        return stopped(program, options, run, polished.x if polished else None, polished)
+    if polished is None:
+        reason = (
+            "no schedule is left once the solver's whole numbers are rounded exactly; the "
+            "coefficients differ too much in size, so tighten bounds or change units"
+        )
+        return _result(program, run, "error", reason, bound=run.bound())
     return _optimal_mip(program, options, run, polished)
 
 
 def polish(program: Program, options: SolveOptions, x: Floats) -> SolverResult | None:
-    """Round the whole numbers exactly, fix them, and solve the rest again.
-
-    Returns None when no point is left, which tells of whole numbers that leaned on the tolerance.
-    """
+    """Round the whole numbers, fix them, and solve the rest again; None when no point is left."""
     whole = program.integrality
     values = np.clip(np.round(x), np.ceil(program.column_lower), np.floor(program.column_upper))
     fixed = replace(
-        program,
-        integrality=np.zeros_like(whole),
+        relaxation(program),
         column_lower=np.where(whole, values, program.column_lower),
         column_upper=np.where(whole, values, program.column_upper),
     )
@@ -235,23 +253,16 @@ def polish(program: Program, options: SolveOptions, x: Floats) -> SolverResult |
 def _optimal_mip(
     program: Program, options: SolveOptions, run: Run, polished: SolverResult
 ) -> SolverResult:
-    bound, objective = run.bound(), polished.objective
-    gap = None if bound is None or objective is None else relative_gap(objective, bound)
-    status: Status = "optimal"
-    reason = "optimal"
-    if gap is None or gap > max(2 * options.gap, 1e-9):
-        status = "feasible"
-        reason = "the whole numbers were rounded exactly, which left a gap to the bound"
-        if bound is not None and objective is not None and _is_beyond(program, objective, bound):
+    found = _with_point(program, run, "optimal", "optimal", polished)
+    if found.gap is not None and found.gap <= max(2 * options.gap, 1e-9):
+        return found
+    if found.bound is not None and found.objective is not None:
+        sign = -1.0 if program.sense == "maximize" else 1.0
+        if sign * found.objective < sign * found.bound:
             reason = "the solver's bound is worse than its own point, so that it proves nothing"
-            result = _with_point(program, run, status, reason, polished)
-            return replace(result, bound=None, gap=None)
-    return _with_point(program, run, status, reason, polished)
-
-
-def _is_beyond(program: Program, objective: float, bound: float) -> bool:
-    """Whether a point is better than what is said to be the best."""
-    return objective > bound if program.sense == "maximize" else objective < bound
+            return replace(found, status="feasible", reason=reason, bound=None, gap=None)
+    reason = "the whole numbers were rounded exactly, which left a gap to the bound"
+    return replace(found, status="feasible", reason=reason)
 
 
 def _with_point(
@@ -272,29 +283,6 @@ def _with_point(
     )
 
 
-def _not_whole(program: Program, options: SolveOptions, run: Run) -> SolverResult:
-    if run.status in LIMITS or run.status in INTERRUPTED:
-        return stopped(program, options, run, None)
-    return _result(
-        program,
-        run,
-        "error",
-        "no schedule is left once the solver's whole numbers are rounded exactly; the "
-        "coefficients differ too much in size, so tighten bounds or change units",
-        bound=run.bound(),
-    )
-
-
-def _infeasible_mip(
-    program: Program, run: Run, options: SolveOptions, watch: Watch | None
-) -> SolverResult:
-    relaxed = solve_lp(relaxation(program), options, watch)
-    reason = "no point satisfies all constraints"
-    if relaxed.status != "infeasible":
-        reason = "no point with whole numbers satisfies all constraints, says the branch and bound"
-    return _result(program, run, "infeasible", reason, farkas=relaxed.farkas)
-
-
 def _unbounded_mip(
     program: Program, run: Run, options: SolveOptions, watch: Watch | None
 ) -> SolverResult:
@@ -306,15 +294,14 @@ def _unbounded_mip(
         return _result(program, run, "error", f"the solver ended with {run.status}")
     anything = run_highs(replace(program, cost=np.zeros_like(program.cost)), options, watch)
     if anything.status == "kInfeasible":
-        reason = "no point with whole numbers satisfies all constraints, says the branch and bound"
-        return _result(program, run, "infeasible", reason)
+        return _result(program, run, "infeasible", NO_WHOLE_POINT)
     if anything.point() is None:
         return stopped(program, options, anything, None)
     return _result(program, run, "unbounded", relaxed.reason, ray=relaxed.ray)
 
 
 def relaxation(program: Program) -> Program:
-    """Return the program without the demand for whole numbers."""
+    """Return the program without its integrality."""
     return replace(program, integrality=np.zeros_like(program.integrality))
 
 
@@ -325,7 +312,7 @@ def stopped(
     x: Floats | None,
     polished: SolverResult | None = None,
 ) -> SolverResult:
-    """Return the result of a run that ended early, or for a cause that nobody expected."""
+    """Return the result of a run that ended early, or for an unexpected cause."""
     done = f"{run.iterations:,} iterations".replace(",", " ")
     if program.is_mip and run.nodes:
         done += f" and {run.nodes:,} nodes".replace(",", " ")

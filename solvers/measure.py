@@ -28,10 +28,7 @@ ASKED: Final = 1000
 
 
 def factor_of(program: Program) -> float:
-    """Return the power of two by which to multiply the objective, 1 where its costs are plain.
-
-    Functions in the objective leave it as it is: what takes them scales it by itself.
-    """
+    """Return the power of two by which to multiply the objective; 1 with functions in it."""
     size = np.abs(program.cost)
     most = float(size.max(initial=0.0))
     if not most or any((part.row_numbers() == OBJECTIVE).any() for part in program.nonlinear):

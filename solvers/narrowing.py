@@ -1,10 +1,10 @@
 """From an infeasible set of families to the single rows and bounds that clash.
 
 A family is all that one constraint says on one side, and often only a few of its elements matter.
-First the shortest stretch of time is found that has no point by itself. Then runs of elements are
-left out by halves: what the rest does without goes at once, what it does not do without is looked
-at in smaller runs. Of what remains nothing can be left out, because leaving out more never makes a
-needed element needless.
+First the moment is found by which no point is left. Then runs of elements are left out by halves:
+what the rest does without goes at once, what it does not do without is looked at in smaller runs.
+Of what remains nothing can be left out, because leaving out more never makes a needed element
+needless.
 """
 
 import time
@@ -13,13 +13,14 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.formulations.program import Block, Program
+from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
 from engiagent.solvers import farkas, linear
 from engiagent.solvers.highs import DOUBTFUL, run_highs
 from engiagent.solvers.iis import (
     MARGIN,
     Conflict,
+    Families,
     Family,
     families_of,
     placed,
@@ -27,14 +28,13 @@ from engiagent.solvers.iis import (
     supporting,
 )
 from engiagent.solvers.result import Floats, SolveOptions
+from engiagent.solvers.stages import stages_of
+from engiagent.solvers.validate import find_crossing
 
 MOST_SECONDS: Final = 5.0
 PROOF_SECONDS: Final = 5.0
-MANY: Final = 64
-"""From how many elements on stretches of time are looked for first."""
-_KNOWN: Final = {"infeasible": "kInfeasible", "optimal": "kOptimal"}
-Element = tuple[Family, int, bool, bool]
-"""A family, one of its rows or columns, and whether its lower and its upper limit count."""
+Element = tuple[Family, int]
+"""A family and one of its rows or columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,176 +49,119 @@ class Narrowed:
     farkas: Floats | None
 
 
-def narrowed(
-    conflict: Conflict, *, seconds: float = MOST_SECONDS, threads: int | None = None
-) -> Narrowed:
-    """Return the elements of a conflict that cannot hold together.
-
-    ``conflict``: as :func:`~engiagent.solvers.iis.irreducible_set` returns it. ``seconds``: when
-    the search ends with what it has.
-    """
-    search = _Narrowing(conflict, time.monotonic() + seconds, threads)
-    elements = search.carrying(search.stretch(search.start()))
-    kept, least = search.filtered(elements)
-    alone = placed(conflict.program, _families(kept), whole=conflict.whole_numbers)
+def narrowed(conflict: Conflict, *, seconds: float = MOST_SECONDS) -> Narrowed:
+    """Return the elements of a conflict that cannot hold together, as far as time allows."""
+    members = {member.family for member in conflict.members}
+    found = families_of(conflict.program)
+    search = _Narrowing(
+        conflict,
+        {family: places for family, places in found.items() if family in members},
+        time.monotonic() + seconds,
+    )
+    elements = [(f, p) for f, sides in search.families.items() for p in np.union1d(*sides).tolist()]
+    kept, least = search.filtered(search.carrying(search.earliest(elements)))
     positions = {
         family: positions_of(conflict.program, family, np.union1d(*places))
-        for family, places in _families(kept).items()
+        for family, places in search.only(kept).items()
     }
-    return Narrowed(positions, alone, least, _proof(conflict, alone, threads))
+    alone = search.alone(kept)
+    return Narrowed(positions, alone, least, _proof(conflict, alone))
 
 
-def _proof(conflict: Conflict, alone: Program, threads: int | None) -> Floats | None:
+def _proof(conflict: Conflict, alone: Program) -> Floats | None:
     """Return multipliers that prove a set of elements, evaluated here."""
     if conflict.whole_numbers or conflict.crossing:
         return None
-    options = SolveOptions(time_limit=PROOF_SECONDS, threads=threads)
-    ray = linear.solve_here(linear.relaxation(alone), options).farkas
+    ray = linear.solve_here(linear.relaxation(alone), SolveOptions(time_limit=PROOF_SECONDS)).farkas
     return ray if ray is not None and farkas.margin(alone, ray) > MARGIN else None
 
 
 @dataclass(frozen=True, eq=False)
 class _Narrowing:
     conflict: Conflict
+    families: Families  # the members with all their elements
     deadline: float
-    threads: int | None
 
-    def start(self) -> list[Element]:
-        """Return all elements of the members."""
-        chosen = {member.family for member in self.conflict.members}
-        found = families_of(self.conflict.program)
-        return _elements({family: places for family, places in found.items() if family in chosen})
+    def only(self, elements: list[Element]) -> Families:
+        """Return families with some of their elements alone."""
+        chosen: dict[Family, list[int]] = {}
+        for family, place in elements:
+            chosen.setdefault(family, []).append(place)
+        return {
+            family: (low[np.isin(low, places)], high[np.isin(high, places)])
+            for family, places in chosen.items()
+            for low, high in (self.families[family],)
+        }
+
+    def alone(self, elements: list[Element]) -> Program:
+        """Return the program of some elements alone."""
+        conflict = self.conflict
+        return placed(conflict.program, self.only(elements), whole=conflict.whole_numbers)
+
+    def earliest(self, elements: list[Element]) -> list[Element]:
+        """Return the elements up to the first moment by which no point is left."""
+        columns, rows = stages_of(self.conflict.program)
+        when = {"bound": columns, "constraint": rows}
+        times = [int(when[family.kind][place]) for family, place in elements]
+
+        def until(last: int) -> list[Element]:
+            pairs = zip(elements, times, strict=True)
+            return [element for element, moment in pairs if moment <= last]
+
+        marks = sorted(set(times))
+        low, high = 0, len(marks) - 1
+        while low < high:
+            middle = (low + high) // 2
+            answer = self._infeasible(until(marks[middle]))
+            if answer is None:
+                break
+            low, high = (low, middle) if answer else (middle + 1, high)
+        return until(marks[high])
 
     def carrying(self, elements: list[Element]) -> list[Element]:
         """Return the elements that a proof uses, or all where they alone are no proof."""
-        conflict, families = self.conflict, _families(elements)
-        alone = placed(conflict.program, families, whole=conflict.whole_numbers)
-        ray = _proof(conflict, alone, self.threads)
+        alone = self.alone(elements)
+        ray = _proof(self.conflict, alone)
         if ray is None:
             return elements
-        fewer = _elements({f: _both(p, supporting(alone, ray, f, p)) for f, p in families.items()})
+        families = self.only(elements).items()
+        used = ((f, supporting(alone, ray, f, places).tolist()) for f, places in families)
+        fewer = [(family, place) for family, places in used for place in places]
         return fewer if self._infeasible(fewer) else elements
-
-    def stretch(self, elements: list[Element]) -> list[Element]:
-        """Return the elements of the shortest stretch of time from the start that has no point.
-
-        And of that the shortest to its end. What stands at no time stays.
-        """
-        if len(elements) < MANY:
-            return elements
-        for late in (True, False):
-            elements = self._cut(elements, _times(self.conflict.program, elements), late)
-        return elements
-
-    def _cut(self, elements: list[Element], times: Ints, late: bool) -> list[Element]:
-        """Leave out what stands late, or early, as far as the rest has no point."""
-        if not np.any(times >= 0):
-            return elements
-        # What is kept up to ``most`` (from ``-most`` on) has no point, up to ``least`` it has one.
-        turned = np.where(times < 0, -(2**40), times if late else -times)
-        marks = np.unique(turned[times >= 0])
-        least, most, kept = -1, len(marks) - 1, elements
-        reach = 1
-        while most - least > 1:
-            # Short stretches cost little, so they are doubled until one has no point.
-            middle = min(least + reach, most - 1) if kept is elements else (least + most) // 2
-            reach *= 2
-            fewer = [e for e, t in zip(elements, turned, strict=True) if t <= marks[middle]]
-            answer = self._infeasible(fewer)
-            if answer is None:
-                return kept
-            if answer:
-                most, kept = middle, fewer
-            else:
-                least = middle
-        return kept
 
     def filtered(self, elements: list[Element]) -> tuple[list[Element], bool]:
         """Return the elements without those that the rest does not need."""
-        kept, least = list(elements), True
-        waiting = [list(elements)]
+        kept, waiting = elements, [elements]
         while waiting:
             run = waiting.pop()
             without = set(run)
             fewer = [element for element in kept if element not in without]
             answer = self._infeasible(fewer) if fewer else False
+            if answer is None:
+                return kept, False
             if answer:
                 kept = fewer
-            elif answer is None:
-                return kept, False
             elif len(run) > 1:
                 middle = len(run) // 2
                 waiting += [run[:middle], run[middle:]]
-        return kept, least
+        return kept, True
 
     def _infeasible(self, elements: list[Element]) -> bool | None:
         """Whether elements have no point; None when that was not found out."""
         left = self.deadline - time.monotonic()
         if left <= 0:
             return None
-        conflict = self.conflict
-        program = placed(conflict.program, _families(elements), whole=conflict.whole_numbers)
-        if np.any(program.row_lower > program.row_upper) or np.any(
-            program.column_lower > program.column_upper
-        ):
+        program = self.alone(elements)
+        if find_crossing(program) is not None:
             return True
-        if not conflict.whole_numbers:
+        if not self.conflict.whole_numbers:
             program = linear.relaxation(program)
-        options = SolveOptions(time_limit=left, threads=self.threads)
         # Only the answer counts here; multipliers would cost a second solve.
-        status = run_highs(program, options, None).status
+        status = run_highs(program, SolveOptions(time_limit=left), None).status
         if status in DOUBTFUL:
-            status = _KNOWN.get(linear.solve_here(program, options).status, status)
+            found = linear.solve_here(program, SolveOptions(time_limit=left)).status
+            status = {"infeasible": "kInfeasible", "optimal": "kOptimal"}.get(found, status)
         return {"kInfeasible": True, "kOptimal": False, "kModelEmpty": False}.get(status)
-
-
-def _times(program: Program, elements: list[Element]) -> Ints:
-    """Return where each element stands along the last axis of time of its block; -1 without one."""
-    found = np.full(len(elements), -1)
-    blocks: dict[tuple[str, str], list[Block]] = {}
-    for row in program.rows:
-        blocks.setdefault(("constraint", row.constraint_id), []).append(row)
-    for column in program.columns:
-        blocks.setdefault(("bound", column.name), []).append(column)
-    for k, (family, place, _, _) in enumerate(elements):
-        block = next(b for b in blocks[family.kind, family.name] if b.start <= place < b.stop)
-        axes = [a for a, name in enumerate(block.sets) if _is_time(program, name)]
-        if axes:
-            inside = place - block.start
-            flat = inside if block.positions is None else int(block.positions[inside])
-            found[k] = np.unravel_index(flat, block.shape)[axes[-1]]
-    return found
-
-
-def _is_time(program: Program, name: str) -> bool:
-    coordinate = program.coordinates.get(name)
-    return coordinate is not None and coordinate.kind in ("time", "instants", "periods")
-
-
-def _both(places: tuple[Ints, Ints], used: Ints) -> tuple[Ints, Ints]:
-    return places[0][np.isin(places[0], used)], places[1][np.isin(places[1], used)]
-
-
-def _elements(families: dict[Family, tuple[Ints, Ints]]) -> list[Element]:
-    found: list[Element] = []
-    for family, (lower, upper) in families.items():
-        low, high = set(lower.tolist()), set(upper.tolist())
-        found += [(family, place, place in low, place in high) for place in sorted(low | high)]
-    return found
-
-
-def _families(elements: list[Element]) -> dict[Family, tuple[Ints, Ints]]:
-    found: dict[Family, tuple[list[int], list[int]]] = {}
-    for family, place, low, high in elements:
-        sides = found.setdefault(family, ([], []))
-        if low:
-            sides[0].append(place)
-        if high:
-            sides[1].append(place)
-    return {
-        family: (np.array(low, dtype=np.int64), np.array(high, dtype=np.int64))
-        for family, (low, high) in found.items()
-    }
 
 
 def of_elements(conflict: Conflict, found: Narrowed) -> Conflict:

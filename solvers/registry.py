@@ -19,18 +19,15 @@ BACKENDS: Final = {
     "ipopt": "engiagent.solvers.casadi.ipopt",
 }
 FAMILIES: Final = {
-    "pyomo:": "engiagent.solvers.pyomo.adapter",
+    "pyomo:": "engiagent.solvers.pyomo",
     "cvxpy:": "engiagent.solvers.convex.cvxpy",
-    "casadi:": "engiagent.solvers.casadi.plugins",
+    "casadi:": "engiagent.solvers.casadi.ipopt",
 }
 """By the beginning of their names, the solvers that another library finds on the machine."""
 
 
 def adapter(backend: str) -> Adapter:
-    """Return the adapter of a backend; its library is not loaded yet.
-
-    Raises EngiagentError when there is no backend of that name.
-    """
+    """Return the adapter of a backend, its library not loaded; EngiagentError without one."""
     if backend in BACKENDS:
         module = import_module(BACKENDS[backend])
         if hasattr(module, "member"):  # a family whose solvers have names of their own

@@ -26,40 +26,21 @@ NO_OTHER: Final = "pip install 'engiagent[solvers]': no other solver for them is
 
 @dataclass(frozen=True, kw_only=True)
 class SolveOptions:
-    """Limits and settings of one solve.
+    """Limits and settings of one solve."""
 
-    Attributes
-    ----------
-    time_limit
-        Wall-clock limit for the solver. [s]
-    memory_limit_mb
-        What the solver may take beyond a process that has loaded it; needs ``isolate=True``. [MB]
-    gap
-        Relative gap between schedule and bound at which a branch and bound ends.
-    threads
-        The most threads to use; None leaves the choice to the solver.
-    seed
-        Seed of the solver's random choices.
-    log
-        File to which the solver writes its own log.
-    backend
-        The solver, by its name in :mod:`engiagent.solvers.registry`; None chooses by class,
-        size and what is installed.
-    speed
-        Let a faster method answer whose gap is proven but larger than ``gap``.
-    start
-        A point to start from, shape (n,).
-    """
-
-    time_limit: float | None = None
+    time_limit: float | None = None  # wall-clock limit for the solver. [s]
+    # what the solver may take beyond a process that has loaded it; needs ``isolate=True``. [MB]
     memory_limit_mb: float | None = None
+    # relative gap between schedule and bound at which a branch and bound ends
     gap: float = DEFAULT_GAP
-    threads: int | None = None
-    seed: int = 0
-    log: str | None = None
+    threads: int | None = None  # the most threads to use; None leaves the choice to the solver
+    seed: int = 0  # of the solver's random choices
+    log: str | None = None  # file to which the solver writes its own log
+    # the solver, by its name in :mod:`engiagent.solvers.registry`; None chooses by class, size and
+    # what is installed
     backend: str | None = None
-    speed: bool = False
-    start: Floats | None = field(default=None, compare=False)
+    speed: bool = False  # let a faster method answer whose gap is proven but larger than ``gap``
+    start: Floats | None = field(default=None, compare=False)  # a point to start from, shape (n,)
 
     def __post_init__(self) -> None:
         for name in ("time_limit", "memory_limit_mb"):
@@ -134,8 +115,5 @@ def remaining(options: SolveOptions, started: float, least: float = 0.01) -> Sol
 
 
 def relative_gap(objective: float, bound: float) -> float:
-    """Return ``|objective - bound| / max(1, |objective|)``.
-
-    The floor of 1 keeps the gap finite where the best objective is zero.
-    """
+    """Return ``|objective - bound| / max(1, |objective|)``."""
     return abs(objective - bound) / max(1.0, abs(objective))

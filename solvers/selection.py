@@ -10,7 +10,7 @@ from engiagent.errors import EngiagentError, SolverMissingError
 from engiagent.formulations.classify import Classification, ProblemClass, classify
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Form
-from engiagent.solvers.adapter import Adapter, given_options
+from engiagent.solvers.adapter import Adapter
 from engiagent.solvers.exclusivity import find_exclusivity
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import SolveOptions
@@ -27,16 +27,14 @@ CONVEX: Final[dict[ProblemClass, tuple[tuple[str, str], ...]]] = {
         ("osqp", "a first-order method, polished"),
         ("ipopt", "an interior-point method"),
         ("scip", "a branch and bound"),
-        ("highs", "its active-set method, whose answers are recomputed"),
     ),
     "SOCP": (
-        ("clarabel", "a robust interior-point method for cones"),
+        ("clarabel", "a robust interior-point method"),
         ("ipopt", "an interior-point method"),
         ("scip", "a branch and bound"),
     ),
     "NLP": (
         ("ipopt", "the program is convex, so that its local optimum is the global one"),
-        ("clarabel", "a robust interior-point method for cones"),
         ("scip", "a branch and bound"),
     ),
 }
@@ -80,29 +78,23 @@ def select(
     found = classify(program)
     if options.backend is not None:
         return _asked_for(program, options.backend, found)
-    chosen: tuple[str, str] | None = None
-    alternatives = []
-    for backend, reason in _candidates(program, found):
-        against = _against(adapter(backend), program, found, options, isolated)
-        if against is not None:
-            alternatives.append(Alternative(backend, against, usable=False))
-        elif chosen is None:
-            chosen = backend, reason
-        else:
-            alternatives.append(Alternative(backend, reason, usable=True))
-    if chosen is None:
-        listed = "; ".join(f"{item.backend}: {item.reason}" for item in alternatives)
-        absent = any(_ABSENT in item.reason for item in alternatives)
+    order = list(_candidates(program, found))
+    against = [_against(adapter(name), program, found, options, isolated) for name, _ in order]
+    if all(against):
+        listed = "; ".join(f"{n}: {why}" for (n, _), why in zip(order, against, strict=True))
+        absent = any(_ABSENT in (why or "") for why in against)
         kind = SolverMissingError if absent else EngiagentError
         raise kind(f"no solver takes this {found.problem_class}: {listed}")
-    reasons = [chosen[1]]
+    place = against.index(None)
+    backend, reason = order[place]
     # What stood before it in the order and cannot be used has changed the choice.
-    order = [backend for backend, _ in _candidates(program, found)]
-    before = order[: order.index(chosen[0])]
-    reasons += [
-        f"not {item.backend}: {item.reason}" for item in alternatives if item.backend in before
-    ]
-    return Choice(chosen[0], tuple(reasons), tuple(alternatives), found)
+    passed = [f"not {order[k][0]}: {against[k]}" for k in range(place)]
+    alternatives = tuple(
+        Alternative(name, why or reason, usable=why is None)
+        for k, ((name, reason), why) in enumerate(zip(order, against, strict=True))
+        if k != place
+    )
+    return Choice(backend, (reason, *passed), alternatives, found)
 
 
 def explain(choice: Choice) -> str:
@@ -127,6 +119,11 @@ def refusals(solver: Adapter, program: Program, found: Classification) -> list[s
     reasons = []
     if solver.classes[kind] == "convex" and found.convexity != "convex":
         reasons.append(f"{solver.name} takes a {kind} only when it is convex")
+    forms = found.quadratic
+    if solver.classes[kind] == "convex" and not (
+        forms is None or bool(np.all(forms.convex | forms.concave))
+    ):
+        reasons.append(f"{solver.name} takes no cones that are products of columns")
     if len(program.indicators.rows) and "indicators" not in solver.features:
         reasons.append(f"{solver.name} takes no rows that hold conditionally")
     if program.sos1 and "sos1" not in solver.features:
@@ -152,11 +149,7 @@ def _against(
     missing = solver.missing()
     if missing:
         return f"needs {' and '.join(missing)}, {_ABSENT}; {solver.install}"
-    ignored = [
-        name
-        for name in given_options(options)
-        if name not in solver.options and not (isolated and name == "time_limit")
-    ]
+    ignored = solver.ignored(options, isolated=isolated)
     if ignored:
         return f"takes no option {' or '.join(ignored)}"
     return next(iter(refusals(solver, program, found)), None)

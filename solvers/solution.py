@@ -154,11 +154,7 @@ def _account(program: Program, result: SolverResult) -> dict[str, Any]:
 
 
 def stored_arrays(solution: AnySolution) -> Iterator[tuple[str, Any]]:
-    """Yield name and array of everything stored, without coordinates.
-
-    Looking one up as ``dataset[name]`` makes its coordinates anew from all variables, which is
-    quadratic where there are thousands of scalars.
-    """
+    """Yield name and array of everything stored, without making coordinates for each anew."""
     for name, array in solution.variables.items():
         if name not in solution.coords:
             yield str(name), array
@@ -214,10 +210,7 @@ def _encoded(array: NamedArray) -> NamedArray:
 
 
 def load_arrays(path: str | Path) -> SolutionArrays:
-    """Return a solution that :func:`save_solution` wrote, in memory, without importing xarray.
-
-    Raises InputError when the file cannot be read as netCDF, or declares far more than it holds.
-    """
+    """Return a solution that :func:`save_solution` wrote; InputError when it cannot be read."""
     if not Path(path).is_file():
         raise InputError("no such file", str(path))
     stored = read_arrays(Path(path))
@@ -239,8 +232,5 @@ def _decoded(name: str, array: StoredArray) -> NamedArray:
 
 
 def load_solution(path: str | Path) -> "xarray.Dataset":
-    """Return a solution as a dataset: :func:`load_arrays` for whoever uses xarray.
-
-    Raises InputError when the file cannot be read as netCDF, or declares far more than it holds.
-    """
+    """Return a solution as a dataset: :func:`load_arrays` for whoever uses xarray."""
     return load_arrays(path).to_xarray()

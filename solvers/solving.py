@@ -13,13 +13,11 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Watch
 from engiagent.solvers.chain.solving import try_chain
-from engiagent.solvers.convex.multipliers import multipliers_at
-from engiagent.solvers.feasibility import ACCEPTED, worst_violation
+from engiagent.solvers.feasibility import ACCEPTED, netted, worst_violation
 from engiagent.solvers.goals import solve_goals
 from engiagent.solvers.measure import divided, factor_of, multiplied, told_divided
-from engiagent.solvers.netting import netted
 from engiagent.solvers.registry import adapter
-from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult
+from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult, Status
 from engiagent.solvers.selection import select
 from engiagent.solvers.validate import check_program, find_crossing, settled
 
@@ -39,29 +37,16 @@ def solve(
 ) -> SolverResult:
     """Solve a program of any class.
 
-    Parameters
-    ----------
-    program
-        What to solve. Of several goals, those that come first are kept while the later ones are
-        reached; see :mod:`engiagent.solvers.goals`.
-    options
-        Limits and settings; the defaults set no limit and choose the solver by class and size
-        (:func:`engiagent.solvers.selection.select`).
-    isolate
-        Solve in a child process, so that a crash, a hang or too much memory in the solver is a
-        result with a reason. Without it the memory limit is refused and only the solver itself
-        watches its time limit.
-    on_progress
-        Called a few times a second while the solver runs.
-    cancel
-        Set it from another thread to stop the solve; Ctrl-C does the same. The result then has
-        the status ``interrupted`` and the best point so far, if any.
+    ``options``: the defaults set no limit and choose the solver by class and size
+    (:func:`engiagent.solvers.selection.select`). ``isolate``: solve in a child process, so that a
+    crash, a hang or too much memory in the solver is a result with a reason; without it the memory
+    limit is refused and only the solver itself watches its time limit. ``on_progress``: called a
+    few times a second while the solver runs. ``cancel``: set it from another thread to stop the
+    solve; Ctrl-C does the same. The result then has the status ``interrupted`` and the best point
+    so far, if any.
 
-    Raises
-    ------
-    EngiagentError
-        When the program holds a NaN or another number that no solver can be trusted with, or
-        when the backend asked for cannot take the program or an option.
+    Raises EngiagentError when the program holds a NaN or another number that no solver can be
+    trusted with, or when the backend asked for cannot take the program or an option.
     """
     options = options or SolveOptions()
     started = time.perf_counter()
@@ -73,7 +58,11 @@ def solve(
         return solve_goals(program, options, one)
     if options.backend is not None:
         adapter(options.backend).check(options, isolated=isolate)
-    _check_start(program, options)
+    if options.start is not None and options.start.shape != (program.column_count,):
+        raise EngiagentError(
+            f"the start point has the shape {options.start.shape}; the program has "
+            f"{program.column_count} columns"
+        )
     check_program(program)
     program = settled(program)
     crossing = find_crossing(program)
@@ -81,7 +70,10 @@ def solve(
         return _contradiction(program, crossing)
     if not program.column_count:
         return replace(_nothing_to_decide(program), seconds=time.perf_counter() - started)
-    result = _short_way(program, options)
+    result = None
+    if options.backend is None and options.log is None:
+        # Plain arithmetic of this package that takes milliseconds needs no process of its own.
+        result = try_chain(program, options)
     if result is None:
         backend, *others = _backends(program, options, isolate)
 
@@ -89,7 +81,7 @@ def solve(
             given = replace(options, backend=name, time_limit=left)
             found = _solve_measured(program, given, isolate, on_progress, cancel)
             proven = name in SELF_PROVEN and program.is_linear
-            return found if proven else _priced(program, _examined(program, found))
+            return found if proven else _examined(program, found)
 
         result = by(backend, options.time_limit)
         if others and result.status in GAVE_UP:
@@ -127,25 +119,6 @@ def _second_try(
     return first
 
 
-def _check_start(program: Program, options: SolveOptions) -> None:
-    if options.start is not None and options.start.shape != (program.column_count,):
-        raise EngiagentError(
-            f"the start point has the shape {options.start.shape}; the program has "
-            f"{program.column_count} columns"
-        )
-
-
-def _short_way(program: Program, options: SolveOptions) -> SolverResult | None:
-    """Return the answer of the exact method for storage chains, where it is one.
-
-    It is plain arithmetic of this package that takes milliseconds, so it needs no process of its
-    own. A log can only be written by a solver.
-    """
-    if options.backend is not None or options.log is not None:
-        return None
-    return try_chain(program, options)
-
-
 def _backends(program: Program, options: SolveOptions, isolated: bool) -> list[str]:
     """Return the backend that is asked for, or the one chosen and who may answer in its place."""
     if options.backend is None and program.is_linear and not program.is_mip:
@@ -165,34 +138,22 @@ def _solve_measured(
     cancel: threading.Event | None,
 ) -> SolverResult:
     """Solve with the objective in a measure in which no cost is near a tolerance."""
-    factor = factor_of(program)
-    if factor == 1.0:
-        return _solve_by(program, options, isolate, on_progress, cancel)
-    told = told_divided(on_progress, factor)
-    result = _solve_by(multiplied(program, factor), options, isolate, told, cancel)
-    return divided(program, result, factor)
-
-
-def _solve_by(
-    program: Program,
-    options: SolveOptions,
-    isolate: bool,
-    on_progress: OnProgress | None,
-    cancel: threading.Event | None,
-) -> SolverResult:
+    solve_by = _solve_in_process
     if isolate:
         # Most plans are storage chains, which need no process and none of its modules.
-        from engiagent.solvers.isolation import solve_isolated
-
-        return solve_isolated(program, options, on_progress, cancel)
-    return _solve_in_process(program, options, on_progress, cancel)
+        from engiagent.solvers.isolation import solve_isolated as solve_by
+    factor = factor_of(program)
+    if factor == 1.0:
+        return solve_by(program, options, on_progress, cancel)
+    told = told_divided(on_progress, factor)
+    return divided(program, solve_by(multiplied(program, factor), options, told, cancel), factor)
 
 
 def _solve_in_process(
     program: Program,
     options: SolveOptions,
-    on_progress: OnProgress | None,
-    cancel: threading.Event | None,
+    on_progress: OnProgress | None = None,
+    cancel: threading.Event | None = None,
 ) -> SolverResult:
     if options.memory_limit_mb is not None:
         raise EngiagentError("a memory limit needs a process of its own; leave isolate on")
@@ -206,13 +167,8 @@ def _solve_in_process(
     try:
         return solver.solve_here(program, options, watch)
     except KeyboardInterrupt:
-        return SolverResult(
-            status="interrupted",
-            reason="interrupted, no schedule found",
-            is_mip=program.is_mip,
-            solver=solver.name,
-            solver_version=solver.version(),
-        )
+        reason = "interrupted, no schedule found"
+        return _told(program, "interrupted", reason, solver.name, solver.version())
 
 
 def _examined(program: Program, result: SolverResult) -> SolverResult:
@@ -222,29 +178,13 @@ def _examined(program: Program, result: SolverResult) -> SolverResult:
     worst = worst_violation(program, result.x)
     if worst.amount <= ACCEPTED:
         return result
-    return SolverResult(
-        status="error",
-        reason=(
-            f"{result.solver} ended with {result.status} ({result.reason}), but its point breaks "
-            f"{worst.place} by {worst.amount:.2g}"
-        ),
-        is_mip=result.is_mip,
-        solver=result.solver,
-        solver_version=result.solver_version,
-        bound=result.bound,
-        iterations=result.iterations,
-        nodes=result.nodes,
+    reason = (
+        f"{result.solver} ended with {result.status} ({result.reason}), but its point breaks "
+        f"{worst.place} by {worst.amount:.2g}"
     )
-
-
-def _priced(program: Program, result: SolverResult) -> SolverResult:
-    """Return an optimum with its multipliers where the solver has handed over none."""
-    if result.x is None or result.status != "optimal":
-        return result
-    if result.row_dual is not None and result.column_dual is not None:
-        return result
-    found = multipliers_at(program, result.x)
-    return result if found is None else replace(result, row_dual=found[0], column_dual=found[1])
+    wrong = _told(program, "error", reason, result.solver, result.solver_version)
+    counts = {"iterations": result.iterations, "nodes": result.nodes}
+    return replace(wrong, bound=result.bound, **counts)
 
 
 def _nothing_to_decide(program: Program) -> SolverResult:
@@ -255,27 +195,18 @@ def _nothing_to_decide(program: Program) -> SolverResult:
         wrong = _contradiction(program, f"{worst.place} does not hold, and there are no variables")
         low, high = program.row_lower, program.row_upper
         return replace(wrong, farkas=(low > 0).astype(float) - (high < 0))
-    objective = program.objective_at(x)
-    return SolverResult(
-        status="optimal",
-        reason="optimal",
-        is_mip=program.is_mip,
-        solver="engiagent",
-        solver_version=__version__,
-        x=x,
-        row_dual=np.zeros(program.row_count),
-        column_dual=x,
-        objective=objective,
-        bound=objective,
-        gap=0.0,
-    )
+    value = program.objective_at(x)
+    best = _told(program, "optimal", "optimal", "engiagent", __version__)
+    duals = {"row_dual": np.zeros(program.row_count), "column_dual": x}
+    return replace(best, x=x, **duals, objective=value, bound=value, gap=0.0)
 
 
 def _contradiction(program: Program, reason: str) -> SolverResult:
+    return _told(program, "infeasible", reason, "engiagent", __version__)
+
+
+def _told(program: Program, status: Status, reason: str, solver: str, version: str) -> SolverResult:
+    """Return a result without a point."""
     return SolverResult(
-        status="infeasible",
-        reason=reason,
-        is_mip=program.is_mip,
-        solver="engiagent",
-        solver_version=__version__,
+        status=status, reason=reason, is_mip=program.is_mip, solver=solver, solver_version=version
     )

@@ -34,7 +34,6 @@ CLASSES: Final = {
         *(Atom, Form, Part, Term, SolveOptions),
     )
 }
-RESULT_ARRAYS = ("x", "row_dual", "column_dual", "farkas", "ray")
 
 
 def write_program(path: Path, program: Program, options: SolveOptions) -> None:
@@ -102,7 +101,7 @@ def _made(plain: Any, made: Sequence[Any], arrays: Mapping[str, Array]) -> Any:
     return tuple(_made(part, made, arrays) for part in content)
 
 
-def write(path: Path, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
+def write(path: Path, header: dict[str, Any], arrays: dict[str, Array]) -> None:
     """Write a file under a temporary name and rename it, so that it is whole or absent."""
     part = path.with_name(path.name + ".part")
     with open(part, "wb") as file:
@@ -112,24 +111,22 @@ def write(path: Path, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]
     os.replace(part, path)
 
 
-def read(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+def read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the header and the arrays of a file from :func:`write`."""
     with open(path, "rb") as file:
         first = json.loads(file.readline())
-        return first["header"], {
-            name: np.load(file, allow_pickle=False) for name in first["arrays"]
-        }
+        arrays = {name: np.load(file, allow_pickle=False) for name in first["arrays"]}
+        return first["header"], arrays
 
 
 def write_result(path: Path, result: SolverResult) -> None:
     """Write a result."""
     values = {part.name: getattr(result, part.name) for part in fields(result)}
-    arrays = {name: values.pop(name) for name in RESULT_ARRAYS}
-    write(path, values, {name: item for name, item in arrays.items() if item is not None})
+    arrays = {name: item for name, item in values.items() if isinstance(item, np.ndarray)}
+    write(path, {name: item for name, item in values.items() if name not in arrays}, arrays)
 
 
 def read_result(path: Path) -> SolverResult:
     """Return a result."""
     header, arrays = read(path)
-    values: dict[str, Any] = {**header, **arrays}
-    return SolverResult(**values)
+    return SolverResult(**header, **arrays)

@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from dataclasses import asdict, replace
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -32,8 +31,6 @@ DEFAULT = "highs"
 MODULES = {"pyomo": "pyomo.environ"}
 WARM_SIZE = 40
 INCUMBENT_INTERVAL = 0.25
-THREAD_START = 5.0
-"""Seconds within which a thread starts on the busiest machine."""
 _PR_SET_PDEATHSIG = 1
 _SIGKILL = 9
 
@@ -91,7 +88,7 @@ def _warm_up(solver: Adapter) -> None:
     columns = np.arange(WARM_SIZE)
     small = Program(
         sense="minimize",
-        cost=np.ones(WARM_SIZE),
+        cost=np.logspace(-2, 2, WARM_SIZE),  # so that first-order methods iterate for a while
         column_lower=np.full(WARM_SIZE, -1.0),
         column_upper=np.full(WARM_SIZE, 2.0),
         integrality=np.zeros(WARM_SIZE, dtype=bool),
@@ -104,6 +101,7 @@ def _warm_up(solver: Adapter) -> None:
     squares = Products(np.full(WARM_SIZE, OBJECTIVE), columns, columns, np.ones(WARM_SIZE))
     disk = replace(
         small,
+        row_lower=np.where(columns, 1.0, -np.inf),
         row_upper=np.where(columns, np.inf, 4.0 * WARM_SIZE),
         products=replace(squares, rows=np.zeros(WARM_SIZE, np.int64)),
     )
@@ -177,28 +175,6 @@ def _limit_memory(megabytes: float) -> None:
     if hard != resource.RLIM_INFINITY:
         limit = min(limit, hard)
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    threading.Thread.start = _started_or_refused  # type: ignore[method-assign,assignment]
-
-
-_start = threading.Thread.start
-
-
-def _started_or_refused(thread: threading.Thread) -> None:
-    """Start a thread, as Pyomo does to read what a solver prints.
-
-    A thread that is refused memory dies before it says that it has started, and Python waits for
-    that word for ever.
-
-    Raises MemoryError when it does not come within :data:`THREAD_START`.
-    """
-    started: threading.Event = thread._started  # type: ignore[attr-defined]
-    started.wait = partial(threading.Event.wait, started, THREAD_START)  # type: ignore[method-assign]
-    try:
-        _start(thread)
-    except RuntimeError as error:  # "can't start new thread": the system has no room for its stack
-        raise MemoryError from error
-    if not started.is_set():
-        raise MemoryError
 
 
 def _address_space() -> int:

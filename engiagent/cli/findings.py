@@ -20,7 +20,7 @@ from engiagent.formulations.expansion import expand
 from engiagent.io.jsonplaces import JsonPlaces, Region, Step, path_steps
 from engiagent.plant import PlantError, read_plant
 from engiagent.run.inputs import PROBLEM_SUFFIXES, problem_folder_of
-from engiagent.solvers.structure.recognition import recognise
+from engiagent.solvers.exclusivity import recognise
 from engiagent.text import Problem
 from engiagent.text.corpus import TEXT_SUFFIXES
 from engiagent.text.problem import PLANT_FILE, PLANT_MARK, PLANT_SUFFIXES

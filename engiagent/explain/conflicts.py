@@ -270,11 +270,6 @@ class Statements:
 
     def proof(self, conflict: Conflict) -> dict[str, Any]:
         """Return how a conflict is known, after the checker has looked at it where it can."""
-        if conflict.leaves is not None:
-            method = (
-                f"branching on integer variables, a Farkas ray at each of {conflict.leaves} leaves"
-            )
-            return {"method": method, "checked": True, "irreducible": conflict.irreducible}
         method = "limits that cross" if conflict.crossing else "Farkas ray"
         checked, margin = self._checked(conflict)
         if conflict.whole_numbers:

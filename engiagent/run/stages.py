@@ -14,11 +14,11 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.run.folder import SOLUTION, RunFolder
 from engiagent.solvers.arrays import SolutionArrays
+from engiagent.solvers.exclusivity import recognise
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions, SolverResult
 from engiagent.solvers.selection import explain, select
 from engiagent.solvers.solution import save_solution, to_arrays
 from engiagent.solvers.solving import solve
-from engiagent.solvers.structure.recognition import recognise
 
 
 @dataclass(frozen=True)

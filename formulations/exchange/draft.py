@@ -118,10 +118,7 @@ class Draft:
     def index(
         self, domains: Sequence[Domain], places: Ints, wanted: str, line: int, first: int = 0
     ) -> Index:
-        """Return the index over distinct, sorted elements: a grid where they fill one.
-
-        Its letters are those from the number ``first`` on.
-        """
+        """Return the index over distinct, sorted elements; ``first`` is its first letter."""
         distinct = [np.unique(column) for column in places.T]
         pairs = zip(domains, distinct, strict=True)
         parts = tuple(self._part(domain, part, wanted) for domain, part in pairs)

@@ -22,7 +22,6 @@ MAX_INDICES: Final = 6
 BAD: Final = re.compile(r"[^A-Za-z0-9]+")
 
 _BRACKETED = re.compile(r"(?P<base>[^()\[\]{}]+)[(\[{](?P<inside>.*)[)\]}](?P<rest>~\d+)?_?")
-_JOINED = re.compile(r"(.+)_(\d+)")
 _NUMBERED = re.compile(r"(?P<base>.*?[^\d_#.\s])[_#.\s]?(?P<digits>\d+(?:_\d+)*)")
 _PLAIN = re.compile(r"0|[1-9]\d{0,8}")
 _PLAIN_LABEL = re.compile(r"[ !#-\[\]-~]+")
@@ -91,10 +90,7 @@ def split_name(name: str) -> tuple[str, tuple[str, ...]]:
 def families(
     columns: Sequence[str], kinds: Sequence[object], rows: Sequence[str]
 ) -> tuple[list[Family], list[Family]]:
-    """Return the families of columns and of rows, each in the order of their first members.
-
-    ``kinds``: what the members of a family of columns must have in common besides their name.
-    """
+    """Return the families of columns, each of one of ``kinds``, and of rows, in their order."""
     spelled = [_spelled(columns, kinds), _spelled(rows, [None] * len(rows))]
     found = _placed([group for groups in spelled for group in groups])
     return found[: len(spelled[0])], found[len(spelled[0]) :]
@@ -111,9 +107,7 @@ def _spelled(names: Sequence[str], kinds: Sequence[object]) -> list[_Group]:
         groups.setdefault((base, len(labels), kind), []).append((number, labels))
     found: list[_Group] = []
     alone: list[int] = []
-    for (base, arity, _), whole in sorted(groups.items(), key=lambda group: -len(group[1])):
-        members = _parted(whole) if arity == 1 else whole
-        arity = len(members[0][1])
+    for (base, arity, _), members in sorted(groups.items(), key=lambda group: -len(group[1])):
         distinct = len({labels for _, labels in members}) == len(members) > 1
         if distinct and 1 <= arity <= MAX_INDICES and len(found) < MAX_FAMILIES:
             found.append((base, members))
@@ -121,20 +115,6 @@ def _spelled(names: Sequence[str], kinds: Sequence[object]) -> list[_Group]:
             alone += [number for number, _ in members]
     found += [(names[number], [(number, ())]) for number in alone]
     return sorted(found, key=lambda group: group[1][0][0])
-
-
-def _parted(members: list[tuple[int, Labels]]) -> list[tuple[int, Labels]]:
-    """Take labels apart that Pyomo has joined, as ``coal_0``: a name and a number in each.
-
-    Labels stay whole unless they are more than half of all pairs of several names and numbers.
-    """
-    found = [_JOINED.fullmatch(labels[0]) for _, labels in members]
-    pairs = [(match[1], match[2]) for match in found if match is not None]
-    names, numbers = {name for name, _ in pairs}, {number for _, number in pairs}
-    few = min(len(names), len(numbers)) < 2 or 2 * len(pairs) <= len(names) * len(numbers)
-    if len(pairs) < len(members) or few:
-        return members
-    return [(number, pair) for (number, _), pair in zip(members, pairs, strict=True)]
 
 
 def _placed(groups: Sequence[_Group]) -> list[Family]:

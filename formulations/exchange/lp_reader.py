@@ -46,10 +46,7 @@ _CONSTRAINT: Final = "terms left and one number right, as cap: 2 x + y <= 4; no 
 
 
 def parse_lp(source: SourceText) -> FileModel:
-    """Return the model in the text of an LP file.
-
-    Raises InputError with the line, what was found there and what was expected.
-    """
+    """Return the model in the text of an LP file; InputError with the line."""
     model, begun = FileModel(source), False
     for section, first, text in _sections(source):
         if (section in ("minimize", "maximize")) == begun:

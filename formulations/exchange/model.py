@@ -51,10 +51,7 @@ def source_of(text: str, file: str = "model") -> SourceText:
 
 
 def read_source(path: Path) -> SourceText:
-    """Return the lines of a model file.
-
-    Raises InputError when the file is absent, no regular file, too large or no text.
-    """
+    """Return the lines of a model file; InputError when it is absent, too large or no text."""
     data = open_inside(path.parent, path.name, max_bytes=MAX_BYTES)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1

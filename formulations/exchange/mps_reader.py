@@ -39,10 +39,7 @@ _SECTIONS: Final = {
 
 
 def parse_mps(source: SourceText) -> FileModel:
-    """Return the model in the text of an MPS file.
-
-    Raises InputError with the line, what was found there and what was expected.
-    """
+    """Return the model in the text of an MPS file; InputError with the line."""
     reader, section, seen = _Reader(source), "", set[str]()
     for line, text in enumerate(source.lines, 1):
         reader.line, fields = line, text.split()

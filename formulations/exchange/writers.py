@@ -31,11 +31,7 @@ class _Row(NamedTuple):
 
 
 class _Named:
-    """A program with a legal name for every row and column, and with rows of one side.
-
-    Raises EngiagentError when the program has no columns, or something that not every reader of
-    such files knows; the constraint is named.
-    """
+    """A program with a legal name for every row and column, and with rows of one side."""
 
     def __init__(self, program: Program, form: str) -> None:
         _refuse(program, form)
@@ -100,10 +96,7 @@ def _refuse(program: Program, form: str) -> None:
 
 
 def write_lp(program: Program) -> str:
-    """Return a program in the CPLEX LP format.
-
-    Raises EngiagentError when it has something that the format cannot say; the constraint is named.
-    """
+    """Return a program in the CPLEX LP format; EngiagentError when that cannot say it."""
     m, p = _Named(program, "LP"), program
     names = np.array(m.columns, dtype=object)
     binary = (p.column_lower == 0.0) & (p.column_upper == 1.0)
@@ -171,10 +164,7 @@ def _lp_row(m: _Named, row: _Row) -> Iterator[str]:
 
 
 def write_mps(program: Program) -> str:
-    """Return a program in free MPS.
-
-    Raises EngiagentError when it has something that the format cannot say; the constraint is named.
-    """
+    """Return a program in free MPS; EngiagentError when that cannot say it."""
     m = _Named(program, "MPS")
     lines = [f"NAME {m.objective}"]
     if program.sense == "maximize":

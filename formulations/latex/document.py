@@ -4,25 +4,18 @@ The document needs ``amsmath``, ``amssymb``, ``array``, ``booktabs``, ``geometry
 only, which every distribution of LaTeX has.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from engiagent.blueprint.diagnostics import located
-from engiagent.blueprint.document import Blueprint, ParameterDef, SetDef, VariableDef
+from engiagent.blueprint.document import Blueprint, FrozenMap, ParameterDef, SetDef, VariableDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.latex.expressions import width
-from engiagent.formulations.latex.layout import (
-    display,
-    label_text,
-    leaves,
-    source_text,
-    table,
-    units_text,
-)
+from engiagent.formulations.latex.expressions import escaped, number, units_text, width
 from engiagent.formulations.latex.statements import Formula, printer_of, statements
-from engiagent.formulations.latex.text import escaped, number
 
 FEW: Final = 6
 NARROW: Final = 24
@@ -44,8 +37,10 @@ def emit_latex(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     """Return a LaTeX document that says what the blueprint says.
 
     ``folder``: where its data files lie. Raises BlueprintError when a set or a parameter cannot be
-    built or an expression cannot be read.
+    built or an expression cannot be read; EngiagentError when it is no programme.
     """
+    if blueprint.kind != "programme":
+        raise EngiagentError("definitions have no LaTeX document; a programme has one")
     full = expand(blueprint)
     elaboration = Elaboration(full.core, Path(folder) if folder is not None else None)
     elaboration.build()
@@ -70,7 +65,6 @@ class _Document:
         sections = {
             "Sets": self._table("sets", self._set, "p{.2}lp{.37}p{.27}"),
             "Parameters": self._parameters(),
-            "Random numbers": self._table("draws", self._draw, "p{.19}p{.33}p{.1}p{.25}"),
             "Decision variables": self._table(
                 "decision_variables", self._variable, "p{.17}p{.25}p{.08}p{.17}p{.18}"
             ),
@@ -88,7 +82,7 @@ class _Document:
         for position, d in enumerate(getattr(self.core, group, ())):
             with located(f"{PATH}.{group}[{position}]", d.name):
                 rows.append(row(d))
-        return list(table(rows, columns))
+        return list(_table(rows, columns))
 
     def _set(self, d: SetDef) -> dict[str, str]:
         size = self.elaboration.index_set(d.name).size
@@ -110,12 +104,11 @@ class _Document:
         if d.kind in ("time", "instants", "periods"):
             step = f" in steps of {escaped(d.step)}" if isinstance(d.step, str) else ""
             zone = f", {escaped(d.zone)}" if d.zone else ""
-            return (
-                f"{escaped(label_text(labels[0]))} to {escaped(label_text(labels[-1]))}{step}{zone}"
-            )
+            first, last = (escaped(_label_text(labels[k])) for k in (0, -1))
+            return f"{first} to {last}{step}{zone}"
         if d.kind == "range" and size > 2:
-            return f"{label_text(labels[0])}, \\dots, {label_text(labels[-1])}"
-        shown = [escaped(label_text(label)) for label in labels[: 2 * FEW]]
+            return f"{_label_text(labels[0])}, \\dots, {_label_text(labels[-1])}"
+        shown = [escaped(_label_text(label)) for label in labels[: 2 * FEW]]
         return ", ".join(shown) + (r", \dots" if size > 2 * FEW else "")
 
     def _parameters(self) -> list[str]:
@@ -125,7 +118,7 @@ class _Document:
             if _is_formula(d) and width(self.printer.text(d.value)) > NARROW:
                 first, *rest = self.printer.lines(d.value)
                 body = [f"{self.printer.declared(d.name, d.index)} = {first}", *rest]
-                lines += display(body, self.printer.for_all(d.index, None), d.name)
+                lines += _display(body, self.printer.for_all(d.index, None), d.name)
         return lines
 
     def _parameter(self, d: ParameterDef) -> dict[str, str]:
@@ -134,7 +127,7 @@ class _Document:
             "Value": self._value(d),
             "Unit": units_text(d.unit),
             "Meaning": escaped(d.description or ""),
-            "Source": escaped(source_text(d.source_reference)),
+            "Source": escaped(_source_text(d.source_reference)),
         }
 
     def _value(self, d: ParameterDef) -> str:
@@ -145,7 +138,7 @@ class _Document:
         if _is_formula(d):
             text = self.printer.value(d.value)
             return f"${text}$" if width(text) <= NARROW else "see below"
-        values = list(leaves(d.value))
+        values = list(_leaves(d.value))
         shown = [escaped(str(v)) if isinstance(v, str) else f"${number(v)}$" for v in values[:FEW]]
         more = rf", \dots\ ({len(values)} values)" if len(values) > FEW else ""
         return ", ".join(shown) + more
@@ -179,16 +172,6 @@ class _Document:
             return f"{whole}$, ${text}" if lower or upper else whole
         return text
 
-    def _draw(self, d: Any) -> dict[str, str]:
-        inside = ", ".join(f"{escaped(k)} = {escaped(str(v))}" for k, v in d.arguments.items())
-        return {
-            "Name": self._math(d.name, d.index),
-            "Drawn from": f"{escaped(d.distribution)}({inside}), {escaped(d.generator)}, "
-            f"seed {d.seed}",
-            "Unit": units_text(d.unit),
-            "Meaning": escaped(d.description or ""),
-        }
-
     def _assumptions(self) -> list[str]:
         extended = self.blueprint.extended_analysis_and_robustness
         items = extended.key_assumptions if extended else []
@@ -213,4 +196,73 @@ def _shown(formula: Formula) -> Iterator[str]:
     text = " ".join(part for part in parts if part)
     yield from ["", text] if text else [""]
     if formula.lines:
-        yield from display(formula.lines, formula.for_all, formula.tag)
+        yield from _display(formula.lines, formula.for_all, formula.tag)
+
+
+def _display(lines: Sequence[str], for_all: str, tag: str) -> Iterator[str]:
+    """Yield an equation with its name beside it and what it holds for below or behind."""
+    label = rf"\tag*{{\texttt{{{escaped(tag)}}}}}"
+    condition = rf"\forall\, {for_all}" if for_all else ""
+    yield r"\begin{gather*}"
+    if len(lines) == 1 and len(lines[0]) + len(condition) < 180:
+        behind = rf" \qquad {condition}" if condition else ""
+        yield f"{lines[0]}{behind} {label}"
+    else:
+        rows = [lines[0], *(rf"\quad {line}" for line in lines[1:])]
+        rows += [rf"\quad {condition}"] if condition else []
+        body = " \\\\\n".join(rf"& {row}" for row in rows)
+        yield f"\\begin{{aligned}}\n{body}\n\\end{{aligned}} {label}"
+    yield r"\end{gather*}"
+
+
+def _table(rows: Sequence[Mapping[str, str]], columns: str) -> Iterator[str]:
+    """Yield a table of rows by heading, over several pages; widths are fractions of the line."""
+    if not rows:
+        return
+    ragged = columns.replace("p{", r">{\raggedright\arraybackslash}p{")
+    layout = re.sub(r"p\{([.\d]+)\}", r"p{\1\\linewidth}", ragged)
+    yield r"{\footnotesize"
+    yield rf"\begin{{longtable}}{{@{{}}{layout}@{{}}}}"
+    yield rf"\toprule {' & '.join(rows[0])} \\ \midrule \endhead"
+    for row in rows:  # in which long names of files and columns may run on to the next line
+        text = " & ".join(row.values())
+        yield re.sub(r"(\_|\#|/)(?=\w)", r"\1\\allowbreak{}", text) + r" \\"
+    yield r"\bottomrule"
+    yield r"\end{longtable}}"
+
+
+def _leaves(value: Any) -> Iterable[Any]:
+    """Yield the single values of a nested one."""
+    if isinstance(value, FrozenMap):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _label_text(label: Any) -> str:
+    """Return an element of a set as text."""
+    return f"({', '.join(map(str, label))})" if isinstance(label, tuple) else str(label)
+
+
+def _source_text(source: Any) -> str:
+    """Return where a number comes from, in a few words."""
+    if source is None:
+        return ""
+    if isinstance(source, str):
+        return source
+    if isinstance(source, tuple):
+        return "; ".join(_source_text(part) for part in source)
+    kind = str(source.get("kind", ""))
+    for word in ("quote", "reason", "note"):
+        if source.get(word):
+            text = str(source[word])
+            return f"\u201c{text}\u201d" if word == "quote" else f"{kind}: {text}"
+    if kind == "file":
+        places = [f"{w} {source[w]}" for w in ("column", "row") if source.get(w) is not None]
+        return ", ".join([str(source.get("file", "")), *places])
+    inner = source.get("of")
+    return f"{kind}: {_source_text(inner)}" if inner else kind

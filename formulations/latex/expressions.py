@@ -1,4 +1,6 @@
-r"""Expressions of the language as LaTeX mathematics.
+r"""Expressions, names and texts of the language in LaTeX.
+
+Nothing that a blueprint says is ever run as a command.
 
 >>> printer = Printer({})
 >>> printer.text("P_max * sum(x[t] for t in T) <= 3[kW]")
@@ -6,13 +8,142 @@ r"""Expressions of the language as LaTeX mathematics.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
+from engiagent.blueprint.document import FrozenMap
 from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.blueprint.grammar import Compare, Node, Number, Ref, parse, parse_binder
 from engiagent.formulations.formulas import Formulas
-from engiagent.formulations.latex.text import escaped, number, symbol, unit
+
+_GREEK_NAMES: Final = """
+    alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau
+    upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega
+"""
+GREEK: Final = tuple(_GREEK_NAMES.split())
+_LETTERS: Final = {
+    unicodedata.lookup(
+        f"GREEK {'CAPITAL' if n[0].isupper() else 'SMALL'} LETTER "
+        f"{n.upper().replace('LAMBDA', 'LAMDA')}"
+    ): n
+    for n in GREEK
+}
+_SPECIAL: Final = {
+    "\\": r"\textbackslash{}",
+    **{c: rf"\{c}" for c in "{}$&#_%"},
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "°": r"\textdegree{}",
+    "€": r"\texteuro{}",
+    "²": r"\textsuperscript{2}",
+    "³": r"\textsuperscript{3}",
+    "µ": r"\textmu{}",
+    "·": r"\textperiodcentered{}",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "≠": r"$\ne$",
+    "×": r"$\times$",
+    "−": "$-$",
+    "–": "--",
+    "—": "---",
+    **dict(zip("\u2018\u2019\u201c\u201d", ("`", "'", "``", "''"), strict=True)),
+    "\u00a0": "~",
+    "\u202f": "~",
+    "→": r"$\to$",
+    "±": r"$\pm$",
+}
+
+
+def escaped(text: str) -> str:
+    r"""Return a text that LaTeX prints as it is.
+
+    >>> print(escaped("50 % of E_max & more"))
+    50 \% of E\_max \& more
+    """
+    return "".join(_character(c) for c in text)
+
+
+def _character(char: str) -> str:
+    if char in _SPECIAL:
+        return _SPECIAL[char]
+    if char in _LETTERS:
+        return rf"$\{_LETTERS[char]}$"
+    if char.isspace():
+        return " "
+    if char.isascii():
+        return char if char.isprintable() else ""
+    if char.isalpha() and ord(char) < 0x180:
+        return char  # Latin letters with accents, which every LaTeX reads as UTF-8
+    plain = unicodedata.normalize("NFKD", char)
+    kept = "".join(c for c in plain if c.isascii() and c.isprintable())
+    return escaped(kept) if kept else rf"\texttt{{U+{ord(char):04X}}}"
+
+
+def symbol(name: str, given: str | None, indices: Sequence[str] = ()) -> str:
+    r"""Return a name in mathematics, with its indices: as given, or made from the name.
+
+    A symbol that is given is a name too, as ``E_max`` or ``η_c``; any other is set as text.
+
+    >>> symbol("P_max", None, ["t"]), symbol("eta", None), symbol("soc", "E", ["t"])
+    ('P_{\\mathrm{max},t}', '\\eta', 'E_{t}')
+    """
+    spelled = "".join(_LETTERS.get(c, c) for c in (given or name).strip().strip("$"))
+    if given and not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", spelled):
+        base, below = rf"\text{{{escaped(given)}}}", list[str]()
+    else:
+        base, below = _made(spelled)
+    subscripts = ",".join([*below, *indices])
+    return f"{base}_{{{subscripts}}}" if subscripts else base
+
+
+def _made(name: str) -> tuple[str, list[str]]:
+    head, *tail = name.split("_") if name.strip("_") else [name]
+    words = [rf"\{part}" if part in GREEK else escaped(part) for part in tail if part]
+    if words and not words[0].startswith("\\"):
+        words = [r"\mathrm{" + r"\ ".join(words) + "}"]
+    if (head or name) in GREEK:
+        return rf"\{head}", words
+    parts = (
+        rf"\mathit{{{escaped(part)}}}" if len(part) > 1 else escaped(part)
+        for part in (head or name).split(".")
+    )
+    return ".".join(parts), words
+
+
+def number(value: Any, digits: int = 12) -> str:
+    """Return a number in mathematics.
+
+    >>> number(1e-06), number(2.5), number(12000.0)
+    ('10^{-6}', '2.5', '12000')
+    """
+    text = f"{value:.{digits}g}"
+    mantissa, exponent, power = text.partition("e")
+    if not exponent:
+        return text.replace("inf", r"\infty")
+    tens = f"10^{{{int(power)}}}"
+    return tens if mantissa == "1" else f"{mantissa} \\cdot {tens}"
+
+
+def unit(text: Any) -> str:
+    """Return a unit as text; nothing for a pure number."""
+    if not isinstance(text, str) or text in ("", "1", "-"):
+        return ""
+    shown = text.replace("degC", "\u00b0C").replace("*", "\u00b7")
+    shown = re.sub(r"\*\*|\^", "", shown)
+    return re.sub(r"(?<=[A-Za-z])(\d)\b", r"\\textsuperscript{\1}", escaped(shown))
+
+
+def units_text(value: Any) -> str:
+    """Return a unit, or units by label."""
+    if isinstance(value, FrozenMap):
+        return ", ".join(f"{escaped(k)}: {unit(v) or '1'}" for k, v in value.items())
+    return unit(value)
+
 
 WIDTH: Final = 78
 """About how many letters of mathematics fit on a line."""

@@ -1,4 +1,4 @@
-"""What a blueprint states as formulas: definitions, equations, objective, constraints, claims."""
+"""What a blueprint states as formulas: named expressions, definitions, objective, constraints."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -8,19 +8,9 @@ from engiagent.blueprint.diagnostics import located
 from engiagent.blueprint.document import Blueprint, ConstraintDef, ObjectiveDef
 from engiagent.blueprint.elaborate import PATH
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.latex.expressions import Printer
-from engiagent.formulations.latex.layout import units_text
-from engiagent.formulations.latex.text import escaped, number
+from engiagent.formulations.latex.expressions import Printer, escaped, number, units_text
 
-_GROUPS: Final = (
-    "sets",
-    "parameters",
-    "decision_variables",
-    "expressions",
-    "definitions",
-    "equations",
-    "draws",
-)
+_GROUPS: Final = ("sets", "parameters", "decision_variables", "expressions", "definitions")
 _RISKS: Final = {
     "expected": r"\mathbb{E}",
     "worst": r"\operatorname{worst}",
@@ -53,10 +43,7 @@ def printer_of(core: Any) -> Printer:
 
 
 def formulas(blueprint: Blueprint) -> tuple[Formula, ...]:
-    """Return the formulas of a blueprint: objective, definitions, constraints.
-
-    Raises EngiagentError when a component or an expression cannot be read.
-    """
+    """Return the formulas of a blueprint: objective, definitions, constraints."""
     core = expand(blueprint).core if blueprint.kind == "programme" else blueprint.core
     order = ("Objective", "Named expressions", "Definitions", "Constraints")
     found = [f for f in statements(core, printer_of(core)) if f.lines and f.section in order]
@@ -64,10 +51,7 @@ def formulas(blueprint: Blueprint) -> tuple[Formula, ...]:
 
 
 def statements(core: Any, printer: Printer) -> Iterator[Formula]:
-    """Yield every formula in the order of a document.
-
-    Raises BlueprintError when an expression cannot be read.
-    """
+    """Yield every formula in the order of a document."""
     for group, section in (("expressions", "Named expressions"), ("definitions", "Definitions")):
         for position, d in enumerate(getattr(core, group, ())):
             with located(f"{PATH}.{group}[{position}].expression", d.name):
@@ -76,14 +60,6 @@ def statements(core: Any, printer: Printer) -> Iterator[Formula]:
                 for_all = printer.for_all(d.index, getattr(d, "where", None))
             found = Formula(d.name, lines, for_all, section, d.name, notes=units_text(d.unit))
             yield replace(found, description=d.description or "")
-    for position, d in enumerate(getattr(core, "equations", ())):
-        with located(f"{PATH}.equations[{position}].rate", d.name):
-            yield _equation(d, printer)
-    design = getattr(core, "design", None)
-    if design is not None:
-        with located(f"{PATH}.design.merit"):
-            lines = _optimised(printer, design.sense, design.merit)
-        yield Formula("merit", lines, section="Objective", tag="merit")
     if core.objective_function is not None:
         yield from _objective(core.objective_function, printer)
     for position, d in enumerate(core.constraints):
@@ -94,26 +70,6 @@ def statements(core: Any, printer: Printer) -> Iterator[Formula]:
             for_all = printer.for_all(d.forall, d.where)
         found = Formula(label, lines, for_all, "Constraints", d.constraint_id, escaped(label))
         yield replace(found, notes=_remarks(d), description=d.description or "")
-    for position, d in enumerate(getattr(core, "claims", ())):
-        with located(f"{PATH}.claims[{position}].expression", d.claim_id):
-            lines = tuple(printer.lines(d.expression))
-            for_all = printer.for_all(d.forall, d.where)
-        label, notes = d.name or d.claim_id, f"tolerance {escaped(str(d.tolerance))}"
-        found = Formula(label, lines, for_all, "Claims", d.claim_id, escaped(label), notes)
-        yield replace(found, description=d.description or "")
-
-
-def _equation(d: Any, printer: Printer) -> Formula:
-    """Return a differential equation with its first value."""
-    name = printer.name(d.name)
-    body = printer.lines(d.rate)
-    start = printer.value(d.initial)
-    lines = [rf"\frac{{\mathrm{{d}}}}{{\mathrm{{d}}t}} {name} = {body[0]}", *body[1:]]
-    lines[-1] += rf",\quad {name}(0) = {start}"
-    method = f"{escaped(d.scheme)}{', step ' + escaped(d.step) if d.step else ''}"
-    notes, for_all = f"{units_text(d.unit)}; {method}", printer.for_all(d.index, None)
-    section, said = "Differential equations", d.description or ""
-    return Formula(d.name, tuple(lines), for_all, section, d.name, notes=notes, description=said)
 
 
 def _objective(objective: ObjectiveDef, printer: Printer) -> Iterator[Formula]:

@@ -20,10 +20,7 @@ ROUNDING = 1e-14
 
 
 def with_binaries(builder: Builder, left: Form, right: Form, name: str) -> Form | None:
-    """Return the product of two affine forms as rows, None when that is not possible.
-
-    It is where one of them is made of binaries and constants, and the other one bounded.
-    """
+    """Return the product of binaries with a bounded affine form as rows, None for any other."""
     for switch, other in ((left, right), (right, left)):
         if not _is_switch(builder, switch):
             continue
@@ -34,10 +31,7 @@ def with_binaries(builder: Builder, left: Form, right: Form, name: str) -> Form 
 
 
 def _without_rounding(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return bounds in which what is only rounding of the other one is zero.
-
-    Interval arithmetic leaves 1e-16 where terms cancel, and as a coefficient no solver takes it.
-    """
+    """Return bounds with the 1e-16 that interval arithmetic leaves taken for zero."""
     noise = ROUNDING * np.maximum(np.abs(low), np.abs(high))
     return np.where(np.abs(low) <= noise, 0.0, low), np.where(np.abs(high) <= noise, 0.0, high)
 
@@ -79,10 +73,7 @@ def _expanded(
 
 
 def split(form: Form) -> tuple[Form, Products | None, tuple[Part, ...]]:
-    """Return a form's affine part, its products of two columns, and what is left.
-
-    Products of two affine forms, and squares of one, are multiplied out.
-    """
+    """Return a form's affine part, its products of two columns multiplied out, and the rest."""
     affine = Form(form.size, form.constant, form.terms)
     products: list[Products] = []
     rest: list[Part] = []

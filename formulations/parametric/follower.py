@@ -1,92 +1,20 @@
-"""The arrays of a projected program after new values of parameters, and how values are read."""
+"""The arrays of a projected program after new values of parameters."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import FrozenMap, ParameterDef, freeze
-from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.values import inline_values, unit_of
 from engiagent.errors import InputError
-from engiagent.formulations.parametric.evaluator import Definition, columns_of
+from engiagent.formulations.parametric.compiler import Definition, columns_of
 from engiagent.formulations.parametric.projection import Projection, Target
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats, Ints
-from engiagent.units.unit import UnitError, conversion, parse_unit
 
 AGREEMENT: Final = 1e-9
 """Largest difference, relative to the larger of 1 and the number."""
-
-
-# --- reading values ----------------------------------------------------------------------------
-
-
-class ParameterInput:
-    """How values of one parameter are read: numbers, arrays, objects by label, with units.
-
-    ``shape``: sizes of its sets. ``unit``: the unit in which its values are held.
-    """
-
-    def __init__(self, definition: ParameterDef, sets: tuple[IndexSet, ...]) -> None:
-        self.name = definition.name
-        self.shape = tuple(s.size for s in sets)
-        self.unit = unit_of(definition)
-        self._definition = definition
-        self._sets = sets
-        self._by_label = isinstance(definition.unit, FrozenMap) and not definition.unit_override
-
-    def read(self, given: Any) -> Floats:
-        """Return new values in :attr:`unit`, of this parameter's shape.
-
-        Raises InputError when shape, label or unit is wrong or a value is not finite.
-        """
-        unit: str | None = None
-        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
-            given, unit = given
-        try:
-            values = self._values(given, unit)
-        except (UnitError, TypeError, ValueError) as error:
-            raise InputError(f"{self.name}: {error}") from None
-        if not np.isfinite(values).all():
-            raise InputError(f"{self.name}: a value is not a finite number")
-        return values
-
-    def _values(self, given: Any, unit: str | None) -> Floats:
-        if isinstance(given, Mapping):
-            values = self._inline(_frozen(given), unit)
-        else:
-            values = np.array(given, dtype=np.float64)
-            if values.shape not in ((), self.shape):
-                raise InputError(
-                    f"{self.name}: the shape of the values is wrong",
-                    found=str(values.shape),
-                    expected=f"a number or {self.shape}",
-                )
-            if values.shape != self.shape:
-                values = np.full(self.shape, values)
-            if self._by_label and unit is None:
-                zero, one = self._inline(0.0, None), self._inline(1.0, None)
-                values = zero + (one - zero) * values
-        if unit is None:
-            return values
-        factor, shift = conversion(parse_unit(unit), self.unit)
-        return values * factor + shift
-
-    def _inline(self, value: Any, unit: str | None) -> Floats:
-        definition = replace(self._definition, value=value)
-        if unit is not None:
-            # In one given unit the numbers stay as they are until they are converted together.
-            definition = replace(definition, unit=unit, unit_override=None)
-        return np.asarray(inline_values(definition, self._sets), dtype=np.float64)
-
-
-def _frozen(given: Any) -> Any:
-    if isinstance(given, Mapping):
-        return FrozenMap({str(key): _frozen(item) for key, item in given.items()})
-    return freeze(given.tolist() if isinstance(given, np.ndarray) else given)
 
 
 # --- following them ----------------------------------------------------------------------------
@@ -115,11 +43,7 @@ _Plan = tuple[list[Definition], list[_Write]]
 
 
 class Follower:
-    """Keeps the arrays of a projection at the current values of its parameters.
-
-    ``starts``: the first column of each parameter that can change. ``values``: their current
-    values, by name.
-    """
+    """Keeps the arrays of a projection at the current values of its parameters."""
 
     def __init__(
         self, projection: Projection, starts: Mapping[str, int], values: Mapping[str, Floats]
@@ -134,11 +58,7 @@ class Follower:
         self._run((list(projection.definitions), writes), values)
 
     def follow(self, new: Mapping[str, Floats]) -> None:
-        """Write new values into the arrays; nothing changes when one of them does not go.
-
-        ``new``: values by parameter, of the shape and in the unit in which each is held. Raises
-        InputError when something computed from them is not a finite number.
-        """
+        """Write new values into the arrays; with an InputError nothing changes."""
         key = tuple(new)
         plan = self._plans.get(key)
         if plan is None:

@@ -9,24 +9,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
-from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.document import Blueprint, FrozenMap, ParameterDef
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.uncertainty import uncertain_names
+from engiagent.blueprint.values import inline_values, unit_of
 from engiagent.errors import InputError
 from engiagent.formulations.compile import compiler_of
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.parametric.compiler import ParametricCompiler
-from engiagent.formulations.parametric.evaluator import (
+from engiagent.formulations.parametric.compiler import (
     GivenElaboration,
+    ParametricCompiler,
     StructureError,
     dependents,
     structural,
 )
-from engiagent.formulations.parametric.follower import Follower, ParameterInput, difference
-from engiagent.formulations.parametric.projection import project
+from engiagent.formulations.parametric.follower import Follower, difference
+from engiagent.formulations.parametric.projection import Projector
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
+from engiagent.units.unit import UnitError, conversion, parse_unit
 
 Structure = Literal["refuse", "recompile"]
 
@@ -70,7 +75,7 @@ class ParametricProgram:
     def __init__(
         self,
         source: "_Source",
-        inputs: dict[str, ParameterInput],
+        inputs: "dict[str, ParameterInput]",
         values: dict[str, Floats],
         plain: Program,
         follower: Follower | None,
@@ -97,10 +102,7 @@ class ParametricProgram:
         return self._follower is not None
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of a parameter's values, as its sets have it.
-
-        Raises InputError when it is none of the parameters that can change.
-        """
+        """Return the shape of a parameter's values, as its sets have it."""
         return self._input(name).shape
 
     def unit(self, name: str) -> str:
@@ -114,11 +116,11 @@ class ParametricProgram:
     def update(self, **values: Any) -> None:
         """Give parameters new values.
 
-        ``values``: by name: a number (for every element), an array of the parameter's shape, or an
-        object by label as in a blueprint, in the parameter's own unit; or a pair of one of these
-        and a unit, which is converted. All or nothing: with an error nothing changes. Raises
-        InputError when a name, a shape, a label or a unit is wrong or a value is not finite;
-        BlueprintError when a recompiled program cannot take the values.
+        ``values``: by name: a number (for every element) or an array of the parameter's shape, in
+        the parameter's own unit; or a pair of one of these and a unit, which is converted. All or
+        nothing: with an error nothing changes. Raises InputError when a name, a shape or a unit is
+        wrong or a value is not finite; BlueprintError when a recompiled program cannot take the
+        values.
         """
         new = {name: self._input(name).read(value) for name, value in values.items()}
         if self._follower is not None:
@@ -128,23 +130,57 @@ class ParametricProgram:
         self._values.update(new)
 
     def restart(self, name: str, start: str) -> None:
-        """Let a time set begin at another moment.
-
-        What depends on the clock or the calendar may change the structure, so that from now on
-        every update compiles anew; this one takes effect with the next.
-
-        ``name``: the time set. ``start``: as in a blueprint; with an offset where the set has a
-        zone. Raises InputError when there is no such time set.
-        """
+        """Let a time set begin at another moment; from then on every update compiles anew."""
         self._source = self._source.restarted(name, start)
         self._follower = None
 
-    def _input(self, name: str) -> ParameterInput:
+    def _input(self, name: str) -> "ParameterInput":
         found = self._inputs.get(name)
         if found is None:
             known = ", ".join(self._inputs) or "none"
             raise InputError(f"{name!r} is none of the parameters that can change: {known}")
         return found
+
+
+class ParameterInput:
+    """How values of one parameter are read: a number or an array, perhaps in another unit."""
+
+    def __init__(self, definition: ParameterDef, sets: tuple[IndexSet, ...]) -> None:
+        self.name = definition.name
+        self.shape = tuple(s.size for s in sets)
+        self.unit = unit_of(definition)
+        self._by_label: tuple[Floats, Floats] | None = None
+        if isinstance(definition.unit, FrozenMap) and not definition.unit_override:
+            zero, one = (
+                np.asarray(inline_values(replace(definition, value=value), sets), dtype=np.float64)
+                for value in (0.0, 1.0)
+            )
+            self._by_label = zero, one - zero
+
+    def read(self, given: Any) -> Floats:
+        """Return new values in :attr:`unit`, of this parameter's shape; InputError when wrong."""
+        unit: str | None = None
+        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
+            given, unit = given
+        try:
+            values = np.array(given, dtype=np.float64)
+            if unit is not None:
+                factor, shift = conversion(parse_unit(unit), self.unit)
+                values = values * factor + shift
+        except (UnitError, TypeError, ValueError) as error:
+            raise InputError(f"{self.name}: {error}") from None
+        if values.shape not in ((), self.shape):
+            raise InputError(
+                f"{self.name}: the shape of the values is wrong",
+                found=str(values.shape),
+                expected=f"a number or {self.shape}",
+            )
+        if not np.isfinite(values).all():
+            raise InputError(f"{self.name}: a value is not a finite number")
+        values = values if values.shape == self.shape else np.full(self.shape, values)
+        if self._by_label is not None and unit is None:
+            values = self._by_label[0] + self._by_label[1] * values
+        return values
 
 
 class _Source:
@@ -195,10 +231,7 @@ class _Source:
     def follower(
         self, names: tuple[str, ...], values: Mapping[str, Floats], plain: Program
     ) -> Follower:
-        """Return what keeps a program at the values of some parameters.
-
-        Raises StructureError when the values decide on structure.
-        """
+        """Return what keeps a program at values of parameters; StructureError when it cannot."""
         core = self.blueprint.core
         if uncertain_names(core):
             text = "robust counterparts have rows of their own for uncertain parameters"
@@ -215,7 +248,7 @@ class _Source:
         except BlueprintError as error:
             raise structural(error) from None
         given = {name: compiler.starts_of_data[name] for name in names}
-        follower = Follower(project(compiler, wide), given, values)
+        follower = Follower(Projector(compiler, wide).run(), given, values)
         place = difference(follower.program, plain)
         if place is not None:
             raise StructureError(

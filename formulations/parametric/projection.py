@@ -14,8 +14,13 @@ from typing import Any
 import numpy as np
 
 from engiagent.formulations.lowering.products import split
-from engiagent.formulations.parametric.compiler import Limit, ParametricCompiler
-from engiagent.formulations.parametric.evaluator import Definition, StructureError, columns_of
+from engiagent.formulations.parametric.compiler import (
+    Definition,
+    Limit,
+    ParametricCompiler,
+    StructureError,
+    columns_of,
+)
 from engiagent.formulations.program import (
     OBJECTIVE,
     ColumnBlock,
@@ -28,10 +33,7 @@ from engiagent.formulations.values import Atom, Floats, Form, Ints, Part, applie
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """An array that follows parameters: ``array[at] = base[at] + coefficients * z[columns]``.
-
-    ``at``, ``columns`` and ``coefficients`` have one entry for each term of the map.
-    """
+    """An array that follows parameters: ``array[at] = base[at] + coefficients * z[columns]``."""
 
     array: Floats
     base: Floats
@@ -72,16 +74,8 @@ class Projection:
     offsets: Floats  # stand for the program's constant and those of its goals, in this order
 
 
-def project(compiler: ParametricCompiler, wide: Program) -> Projection:
-    """Return a program without its parameter columns.
-
-    Raises StructureError when a parameter stands inside a function of variables.
-    """
-    return _Projector(compiler, wide).run()
-
-
-class _Projector:
-    """One projection."""
+class Projector:
+    """A program without its parameter columns; StructureError for one inside a function."""
 
     def __init__(self, compiler: ParametricCompiler, wide: Program) -> None:
         self.wide = wide
@@ -97,6 +91,7 @@ class _Projector:
         self.targets: list[Target] = []
 
     def run(self) -> Projection:
+        """Return the program without its parameter columns."""
         wide, keep = self.wide, self.kept
         cost, offset = Entries(), Entries()
         offsets = np.array([wide.offset, *(goal.offset for goal in wide.goals)])
@@ -183,11 +178,7 @@ class _Projector:
     def _matrix(
         self, entries: tuple[Ints, Ints, Floats], mixed: tuple[Any, ...], size: int
     ) -> tuple[Ints, Ints, Floats, Entries]:
-        """Return a matrix with room for every coefficient that may differ from zero.
-
-        Beside its CSR arrays, of which the values follow the parameters, it returns what the
-        parameters add to each row.
-        """
+        """Return a matrix with room for every coefficient, and what parameters add to each row."""
         rows, columns, values = entries
         data = self.is_data[columns]
         body, live = Entries(), Entries()

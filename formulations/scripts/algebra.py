@@ -41,8 +41,6 @@ class Dialect:
     # vector
     times: str
     total: str
-    # the greatest (``max``) and least (``min``) of two vectors, element by element
-    extreme: Mapping[str, str]
     # a quadratic form of ``vector`` and ``matrix``; empty where products stand for themselves
     quadratic: str = ""
 
@@ -276,24 +274,8 @@ class Algebra:
             return (
                 self.dialect.times.format(*pair) if atom.function == "product" else " / ".join(pair)
             )
-        if atom.function in ("max", "min") and atom.groups is not None:
-            return self._extreme(atom)
         text = f"{atom.origin or 'the objective'}: the script cannot say {atom.function!r}"
         raise EngiagentError(text)
-
-    def _extreme(self, atom: Atom) -> str:
-        """Return an extreme whose groups have as many arguments each, in turn."""
-        assert atom.groups is not None
-        count = len(atom.groups) // max(atom.size, 1)
-        order = np.argsort(atom.groups, kind="stable")
-        if not np.all(np.bincount(atom.groups, minlength=atom.size) == count):
-            raise EngiagentError(f"{atom.origin}: the script cannot say this {atom.function!r}")
-        turns = order.reshape(atom.size, count)
-        pieces = [self._form(atom.args[0].take(turns[:, k])) for k in range(count)]
-        text, two = pieces[0], self.dialect.extreme[atom.function]
-        for piece in pieces[1:]:
-            text = two.format(text, piece)
-        return text
 
     def _form(self, form: Form) -> str:
         rows, columns, values = _entries(form)

@@ -1,4 +1,4 @@
-"""A blueprint as a standalone CVXPY script, for convex and mixed-integer linear programs."""
+"""A blueprint as a standalone CVXPY script: linear, convex quadratic and MILP."""
 
 from pathlib import Path
 from typing import Final
@@ -6,13 +6,11 @@ from typing import Final
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
-from engiagent.formulations.scripts.algebra import Dialect, listed, number
-from engiagent.formulations.scripts.disciplined import Disciplined, refuse_undisciplined
+from engiagent.formulations.scripts.algebra import Algebra, Dialect, listed, number
 from engiagent.formulations.scripts.printing import (
     about,
     body,
@@ -23,13 +21,7 @@ from engiagent.formulations.scripts.printing import (
     side,
 )
 
-SOLVERS: Final = {
-    "LP": "cp.HIGHS",
-    "MILP": "cp.HIGHS",
-    "QP": "cp.CLARABEL",
-    "SOCP": "cp.CLARABEL",
-    "NLP": "cp.CLARABEL",
-}
+SOLVERS: Final = {"LP": "cp.HIGHS", "MILP": "cp.HIGHS", "QP": "cp.CLARABEL", "SOCP": "cp.CLARABEL"}
 
 
 # CVXPY's rules want a quadratic form as a whole.
@@ -37,27 +29,21 @@ CVXPY: Final = Dialect(
     array="np.array",
     nothing="cp.Constant(np.zeros({count}))",
     matrix="sp.csr_array(({data}, {indices}, {starts}), shape={shape})",
-    functions={
-        **{name: f"cp.{f.cvxpy}" for name, f in ELEMENTARY.items() if f.cvxpy is not None},
-        "abs": "cp.abs",
-    },
+    functions={},
     times="cp.multiply({0}, {1})",
     total="cp.sum({0})",
-    extreme={"max": "cp.maximum({0}, {1})", "min": "cp.minimum({0}, {1})"},
     quadratic="cp.quad_form({vector}, cp.psd_wrap({matrix}))",
 )
 
 
 def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
-    """Return a Python script that builds and solves the blueprint with CVXPY.
-
-    Raises BlueprintError, MissingDataError when the blueprint cannot be compiled; EngiagentError
-    when the program is not convex, or not by CVXPY's rules, or has several objectives or
-    conditional rows.
-    """
+    """Return a Python script that builds and solves the blueprint with CVXPY, or refuse it."""
     program = compile_blueprint(blueprint, folder)
     refuse_conditional(program, "CVXPY")
     found = classify(program)
+    if program.nonlinear:
+        text = f"{program.nonlinear[0].atom.function} is neither linear nor quadratic"
+        raise EngiagentError(f"a CVXPY script cannot say it: {text}; emit casadi or pyomo")
     if found.convexity != "convex" or found.problem_class not in SOLVERS:
         reasons = "; ".join(found.reasons)
         kind = f"{found.convexity} {found.problem_class}"
@@ -66,8 +52,7 @@ def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     if forms is not None and not np.all(forms.convex | forms.concave):
         text = "a product makes a cone only with the bounds of its factors; write it as a norm"
         raise EngiagentError(f"a CVXPY script cannot say it: {text}")
-    refuse_undisciplined(program)
-    algebra = Disciplined(program, CVXPY)
+    algebra = Algebra(program, CVXPY)
     objective = f"cp.{program.sense.capitalize()}({algebra.objective()})"
     rows = ["constraints = []", *_bounds(program, algebra)]
     for title, text, low, high in row_sections(algebra):
@@ -85,7 +70,7 @@ def emit_cvxpy(blueprint: Blueprint, folder: Path | str | None = None) -> str:
     return head(blueprint, _NEEDS, _IMPORTS) + body(parts) + solve + end
 
 
-def _variables(program: Program, algebra: Disciplined) -> list[str]:
+def _variables(program: Program, algebra: Algebra) -> list[str]:
     lines = []
     for block in program.columns:
         whole = program.integrality[block.start : block.stop]
@@ -95,7 +80,7 @@ def _variables(program: Program, algebra: Disciplined) -> list[str]:
     return lines
 
 
-def _bounds(program: Program, algebra: Disciplined) -> list[str]:
+def _bounds(program: Program, algebra: Algebra) -> list[str]:
     lines = []
     for block in program.columns:
         name = algebra.of_block[block]

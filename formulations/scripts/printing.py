@@ -59,11 +59,7 @@ def body(parts: Mapping[str, list[str]]) -> str:
 def main(
     algebra: Algebra, elements: str, value: str, output: Callable[[ColumnBlock], str] | None = None
 ) -> str:
-    """Return the end of a script, which calls ``best()`` and writes the schedule as CSV.
-
-    ``elements``, ``value``: what runs through the elements of a ``variable``, and the value of an
-    ``element``. ``output``: what stands for a variable; its name if nothing is given.
-    """
+    """Return the end of a script, which calls ``best()`` and writes the schedule as CSV."""
     shown = [block for block in algebra.program.columns if block.size and not block.generated]
     names = algebra.of_block
     pairs = ((names[b], output(b) if output is not None else names[b]) for b in shown)
@@ -94,11 +90,7 @@ def side(values: Floats, array: str) -> str:
 
 
 def refuse_conditional(program: Program, library: str) -> None:
-    """Refuse what no row can say.
-
-    Raises EngiagentError when rows hold conditionally, columns exclude one another without bounds,
-    or there are several goals.
-    """
+    """Refuse conditional rows, groups of columns, and several goals."""
     if len(program.indicators.rows) or program.sos1:
         text = "rows hold conditionally, since variables lack bounds; give them bounds"
         raise EngiagentError(f"a {library} script cannot say it: {text}")

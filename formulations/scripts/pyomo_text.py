@@ -136,11 +136,7 @@ def functions_for(text: str) -> str:
 
 
 def pyomo_head(blueprint: Blueprint, program: Program, body: str) -> str:
-    """Return the beginning of a script.
-
-    ``program``: what is solved, which decides on the solvers. ``body``: the rest of the script,
-    which decides on what is imported.
-    """
+    """Return the beginning of a script, by its program and by what ``body`` calls."""
     found = classify(program)
     whole = program.is_mip or len(program.sos1) > 0 or len(program.indicators.rows) > 0
     arrays = re.search(r"\bnp\.", body) is not None

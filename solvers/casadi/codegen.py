@@ -36,11 +36,7 @@ class Code:
 
 
 def codegen(program: Program, name: str = "program") -> Code:
-    """Return C code of a program's objective, rows and derivatives.
-
-    ``name``: prefix of the functions, a C identifier. Raises EngiagentError when the name is no
-    identifier.
-    """
+    """Return C code of objective, rows and derivatives; ``name``, a C identifier, is its prefix."""
     import casadi
 
     if not (name.isidentifier() and name.isascii()):

@@ -3,15 +3,18 @@
 What it finds is a local optimum. It is called ``optimal`` only where the program is known to be
 convex and the multipliers prove it; a point at which it finds no way to feasibility proves
 nothing, so it is never called infeasible. Its linear solver is MUMPS; others of its wheel fail or
-crash.
+crash. Whatever else CasADi carries, SQP methods, fatrop, solvers of QPs, gets the same graph as
+``casadi:<plugin>``, through ``nlpsol`` or, where that has no such plugin, ``qpsol``.
 
 Source: A. Wächter, L. T. Biegler, On the implementation of an interior-point filter line-search
 algorithm for large-scale nonlinear programming, doi:10.1007/s10107-004-0559-y.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -20,10 +23,9 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import ProblemClass, classify
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
-from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
+from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
 from engiagent.solvers.casadi.graph import graph
-from engiagent.solvers.casadi.starts import has_values, starting_points
-from engiagent.solvers.convex.optimality import examine
+from engiagent.solvers.convex.derivatives import gradient, jacobian
 from engiagent.solvers.convex.outcome import (
     ACCEPTED,
     Ending,
@@ -31,16 +33,14 @@ from engiagent.solvers.convex.outcome import (
     conclude,
     discrete_refusal,
     plain,
+    with_point,
 )
-from engiagent.solvers.convex.outer import has_no_point
-from engiagent.solvers.result import Progress, SolveOptions, SolverResult, remaining
+from engiagent.solvers.result import SolveOptions, SolverResult, remaining
 from engiagent.solvers.validate import place_of
 
 NAME: Final = "IPOPT"
 CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "any", "QP": "any", "SOCP": "any", "NLP": "any"}
-FEATURES: Final[frozenset[Feature]] = frozenset(
-    {"duals", "farkas", "start", "progress", "interrupt"}
-)
+FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "start"})
 OPTIONS: Final = {
     "time_limit": "`max_wall_time`",
     "gap": "convex programs are solved to 1e-9 whatever it says",
@@ -69,13 +69,11 @@ ENDINGS: Final = {
     "Solved_To_Acceptable_Level": "solved",
     "Feasible_Point_Found": "solved",
     "Infeasible_Problem_Detected": "stuck",
-    "Diverging_Iterates": "diverged",
     "Maximum_WallTime_Exceeded": "limit",
     "Maximum_CpuTime_Exceeded": "limit",
-    "User_Requested_Stop": "interrupted",
     "Invalid_Number_Detected": "undefined",
 }
-"""What its statuses mean, in the kinds of :class:`Ending` and three of its own."""
+"""What its statuses mean, in the kinds of :class:`Ending` and two of its own."""
 WIDENED: Final = 1e-9
 """By how much it widens bounds. Where feasible points touch a curved row without room, that moves
 the objective by the root of it, so that a second run of a convex program widens none."""
@@ -87,8 +85,45 @@ RETRIES: Final = 4
 STATIONARY: Final = 1e-5
 LEAST_TIME: Final = 1e-4
 ROOM: Final = 1e-8
-ENDLESS: Final = 1e10
-"""Objective of a feasible point beyond which the objective counts as endless."""
+FAR: Final = 1e3
+"""How far from zero the middle of two bounds may lie to be a start."""
+SPREAD: Final = 10.0
+"""Width, on each side, of the box for random starts where a column has no bound."""
+TRIES: Final = 60
+FIRST_MARGINS: Final = (1.0, 1e-2)
+
+QUADRATIC: Final[dict[ProblemClass, Need]] = {"LP": "convex", "QP": "convex"}
+_INNER: Final = {"print_iter": False, "print_header": False, "error_on_fail": False}
+PLUGINS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "fatrop": {"fatrop": {"print_level": 0, "tol": 1e-9, "max_iter": 1000}},
+    "sqpmethod": {
+        "qpsol": "qrqp",
+        "qpsol_options": _INNER,
+        "print_header": False,
+        "print_iteration": False,
+        "print_status": False,
+        "tol_pr": 1e-9,
+        "tol_du": 1e-7,
+        "max_iter": 500,
+    },
+}
+"""Quiet and exact; a plugin that is not named here runs with its own defaults."""
+CONIC: Final = ("daqp", "highs", "hpipm", "osqp", "proxqp", "qpoases", "qrqp", "superscs")
+
+
+def member(plugin: str) -> Adapter:
+    """Return the adapter of IPOPT or of another of CasADi's plugins."""
+    if plugin == "ipopt":
+        return Adapter(plugin, NAME, CLASSES, FEATURES, OPTIONS, REQUIRES, solve_here)
+    return Adapter(
+        f"casadi:{plugin}",
+        f"CasADi ({plugin})",
+        QUADRATIC if plugin in CONIC else CLASSES,
+        FEATURES - {"start"} if plugin in CONIC else FEATURES,
+        {name: OPTIONS[name] for name in ("gap", "seed", "threads", "start")},
+        REQUIRES,
+        partial(solve_here, plugin=plugin, settings=PLUGINS.get(plugin, {})),
+    )
 
 
 def solve_here(
@@ -126,21 +161,15 @@ def solve_here(
         left = remaining(options, began, LEAST_TIME)
         if count and left.time_limit == LEAST_TIME:
             break
-        ending = solver.run(next(points), left, watch, WIDENED)
+        ending = solver.run(next(points), left, WIDENED)
         result = _worth(program, options, ending, convex)
         solved = convex and ending.kind == "solved"
         if solved and result.status == "feasible" and result.x is not None:
             left = remaining(options, began, LEAST_TIME)
-            again = _worth(program, options, solver.run(result.x, left, watch, 0.0), convex)
+            again = _worth(program, options, solver.run(result.x, left, 0.0), convex)
             result = again if again.status == "optimal" else result
-        if convex and result.status == "error" and ending.kind != "undefined":
-            # Only tangents prove it; the solver's word that it is stuck does not.
-            last = np.zeros(program.column_count) if ending.x is None else np.nan_to_num(ending.x)
-            if has_no_point(program, known, last, left):
-                reason = "no point satisfies all constraints: their tangents contradict each other"
-                result = plain(ending, "infeasible", reason)
         results.append(result)
-        if result.status in ("infeasible", "interrupted", "unbounded", "optimal"):
+        if result.status in ("infeasible", "unbounded", "optimal"):
             break
         if ending.kind in ("limit", "undefined") or solved:
             break
@@ -158,9 +187,7 @@ def _best(program: Program, results: list[SolverResult]) -> SolverResult:
     if len(results) == 1:
         return best
     reason = f"{best.reason}; the best of {len(found)} from {len(results)} starts"
-    status = "interrupted" if last.status == "interrupted" else best.status
-    iterations = sum(result.iterations for result in results)
-    return replace(best, reason=reason, status=status, iterations=iterations)
+    return replace(best, reason=reason, iterations=sum(r.iterations for r in results))
 
 
 class _Solver:
@@ -170,13 +197,19 @@ class _Solver:
         self, program: Program, name: str, plugin: str, settings: Mapping[str, Any]
     ) -> None:
         self.program, self.name, self.plugin = program, name, plugin
-        self.settings, self.make = settings, _maker(plugin)
+        import casadi
+
+        if not (casadi.has_nlpsol(plugin) or casadi.has_conic(plugin)):
+            raise EngiagentError(
+                f"CasADi has no solver {plugin!r} here; among those it has are fatrop, sqpmethod "
+                "and qrqp"
+            )
+        self.settings = settings
+        self.make = casadi.nlpsol if casadi.has_nlpsol(plugin) else casadi.qpsol
         self.graph = graph(program)
         self.version = distribution_version("casadi") or "unknown"
 
-    def run(
-        self, start: Floats, options: SolveOptions, watch: Watch | None, widened: float
-    ) -> Ending:
+    def run(self, start: Floats, options: SolveOptions, widened: float) -> Ending:
         """Run from one point."""
         import casadi
 
@@ -194,8 +227,6 @@ class _Solver:
         sign = -1.0 if program.sense == "maximize" else 1.0
         rows = casadi.densify(made.rows)
         parts = {"x": made.x, "f": casadi.densify(sign * made.objective), "g": rows}
-        if watch is not None and self.plugin == "ipopt":
-            settings["iteration_callback"] = _callback(watch, len(start), rows.shape[0], sign)
         low, high = self._limits()
         try:
             solver = self.make("solver", self.plugin, parts, settings)
@@ -210,21 +241,23 @@ class _Solver:
         status = str(stats["return_status"])
         kind = ENDINGS.get(status, "solved" if stats.get("success") else "failed")
         x = np.asarray(found["x"], dtype=np.float64).ravel()
+        words = f"{self.name} ended with {status}"
+        if kind == "limit" and options.time_limit is not None:
+            words = f"time limit of {options.time_limit:g} s reached"
+        elif kind == "stuck":
+            words = (
+                f"{self.name} found no way to a point that satisfies all constraints from where it "
+                f"started ({status}); this proves nothing, so start elsewhere or use SCIP"
+            )
+        elif kind == "undefined":
+            words = f"{words}: {undefined_at(program, x)}"
         # CasADi's multipliers are positive at upper bounds.
         dual = -sign * np.asarray(found["lam_g"], dtype=np.float64).ravel()
-        return replace(
-            self._ending(kind, _words(self.name, kind, status, program, x, options)),
-            iterations=int(stats.get("iter_count", 0)),
-            x=x,
-            row_dual=dual,
-        )
+        iterations = int(stats.get("iter_count", 0))
+        return replace(self._ending(kind, words), iterations=iterations, x=x, row_dual=dual)
 
     def _limits(self) -> tuple[Floats, Floats]:
-        """Return the limits of the rows.
-
-        Where there are more equations than columns, as redundant ones make it, a method for
-        equations cannot start; they then get a little room.
-        """
+        """Return the limits of the rows; more equations than columns get a little room."""
         program = self.program
         low, high = program.row_lower, program.row_upper
         equal = low == high
@@ -241,158 +274,80 @@ def _worth(program: Program, options: SolveOptions, ending: Ending, convex: bool
     """Return what an ending amounts to; see the head of the module."""
     if ending.kind == "undefined":
         return plain(ending, "error", ending.words)
-    if ending.kind == "diverged":
-        return _diverged(program, options, ending)
     if convex:
         return conclude(program, options, ending)
     account = account_of(program, ending)
     if account is None or not account.violation <= ACCEPTED:
-        found = conclude(program, options, replace(ending, x=None))
-        return found
-    point: dict[str, Any] = {
-        "x": account.x,
-        "row_dual": account.row_dual,
-        "column_dual": account.column_dual,
-        "objective": account.objective,
-    }
+        return conclude(program, options, replace(ending, x=None))
     if ending.kind == "solved" and account.gap <= STATIONARY:
         reason = (
             f"a local optimum ({ending.words}); the program is not known to be convex, so a "
             "better one may exist"
         )
-        return replace(plain(ending, "feasible", reason), **point)
-    kept = f"{ending.words}, the best schedule so far is kept"
-    if ending.kind == "interrupted":
-        return replace(plain(ending, "interrupted", kept), **point)
-    if ending.kind == "limit":
-        return replace(plain(ending, "feasible", kept), **point)
-    reason = f"{ending.words}; its point keeps all limits but is not even a local optimum"
-    return replace(plain(ending, "feasible", reason), **point)
-
-
-def _diverged(program: Program, options: SolveOptions, ending: Ending) -> SolverResult:
-    """Tell an endless objective, shown by a feasible point, from a mere failure."""
-    if ending.x is not None and np.all(np.isfinite(ending.x)):
-        x = np.clip(ending.x, program.column_lower, program.column_upper)
-        account = examine(program, x, np.zeros(program.row_count))
-        sign = -1.0 if program.sense == "maximize" else 1.0
-        if account.violation <= ACCEPTED and sign * account.objective <= -ENDLESS:
-            reason = (
-                f"the objective improves without end: a point that keeps all limits has "
-                f"{account.objective:.1e}; a bound is missing"
-            )
-            return plain(ending, "unbounded", reason)
-    return conclude(program, options, replace(ending, kind="failed", x=None))
-
-
-def _maker(plugin: str) -> Any:
-    """Return what makes a solver of a plugin; a plugin that its wheel lacks is refused."""
-    import casadi
-
-    if casadi.has_nlpsol(plugin):
-        return casadi.nlpsol
-    if casadi.has_conic(plugin):
-        return casadi.qpsol
-    raise EngiagentError(
-        f"CasADi has no solver {plugin!r} here; among those it has are fatrop, sqpmethod and qrqp"
-    )
-
-
-def _words(
-    name: str, kind: str, status: str, program: Program, x: Floats, options: SolveOptions
-) -> str:
-    """Return what a solver's ending was, with the row that it failed at where that is known."""
-    if kind == "limit" and options.time_limit is not None:
-        return f"time limit of {options.time_limit:g} s reached"
-    if kind == "interrupted":
-        return "interrupted"
-    said = f"{name} ended with {status}"
-    if kind == "stuck":
-        said = (
-            f"{name} found no way to a point that satisfies all constraints from where it "
-            f"started ({status}); this proves nothing, so start elsewhere or use SCIP"
-        )
-        worst = _worst_row(program, x)
-        return f"{said}; most is missing in {worst}" if worst else said
-    if kind == "undefined":
-        return f"{said}: {undefined_at(program, x)}"
-    return said
-
-
-def _worst_row(program: Program, x: Floats) -> str | None:
-    with np.errstate(all="ignore"):
-        activity = program.activity_at(x)
-    excess = np.maximum(program.row_lower - activity, activity - program.row_upper)
-    if not len(excess) or not np.any(excess > 0):
-        return None
-    return place_of(program, program.rows, int(np.nanargmax(excess)))
+    elif ending.kind == "limit":
+        reason = f"{ending.words}, the best schedule so far is kept"
+    else:
+        reason = f"{ending.words}; its point keeps all limits but is not even a local optimum"
+    # A bound that a nonconvex program does not have is left out.
+    return replace(with_point(ending, "feasible", reason, account), bound=None, gap=None)
 
 
 def undefined_at(program: Program, x: Floats) -> str:
     """Return a sentence that names what has no value at or near a point."""
     with np.errstate(all="ignore"):
-        activity = program.activity_at(x)
-        bad = np.flatnonzero(~np.isfinite(activity))
-        if len(bad):
-            place = place_of(program, program.rows, int(bad[0]))
-        elif not np.isfinite(program.objective_at(x)):
-            place = program.objective_name
-        else:
-            return "a function or its slope has no value near the point reached"
-        culprits = [
-            part.atom.origin or part.atom.function
-            for part in program.nonlinear
-            if not np.all(np.isfinite(part.atom.at(x)))
-        ]
-    what = f" ({', '.join(dict.fromkeys(culprits))})" if culprits else ""
+        bad = np.flatnonzero(~np.isfinite(program.activity_at(x)))
+    place = place_of(program, program.rows, int(bad[0])) if len(bad) else program.objective_name
     return (
-        f"{place}{what} has no value at the point tried; keep the arguments of log, sqrt, "
+        f"{place} has no value, or no slope, at the point tried; keep the arguments of log, sqrt, "
         "powers and denominators inside their domain by bounds, or give a start"
     )
 
 
-def _callback(watch: Watch, columns: int, rows: int, sign: float) -> Any:
-    """Return an ``iteration_callback`` for ``nlpsol``; keep it alive as long as the solver."""
-    import casadi
+def starting_points(program: Program, start: Floats | None, seed: int) -> Iterator[Floats]:
+    """Yield points without end: the user's within the bounds, or a central one, then random."""
+    random = np.random.default_rng(seed)
+    lower, upper = program.column_lower, program.column_upper
+    if start is not None:
+        yield np.clip(np.asarray(start, dtype=np.float64), lower, upper)
+    else:
+        middles = (_middle(lower, upper, margin) for margin in FIRST_MARGINS)
+        yield from islice((point for point in middles if has_values(program, point)), 1)
+    while True:
+        point = _random(program, random)
+        for _ in range(TRIES):
+            if has_values(program, point):
+                break
+            point = _random(program, random)
+        yield point
 
-    sizes = {"x": columns, "lam_x": columns, "g": rows, "lam_g": rows, "f": 1}
 
-    class Look(casadi.Callback):
-        def __init__(self) -> None:
-            casadi.Callback.__init__(self)
-            self.count = 0
-            self.began = self.last = time.perf_counter()
-            self.construct("look", {})
+def has_values(program: Program, x: Floats) -> bool:
+    """Return whether objective, rows and their slopes are finite at a point."""
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(program.objective_at(x)) and np.isfinite(program.activity_at(x)).all()
+        if not finite:
+            return False
+        slopes = jacobian(program, x)
+        return bool(np.isfinite(gradient(program, x)).all() and np.isfinite(slopes.data).all())
 
-        def get_n_in(self) -> int:
-            return int(casadi.nlpsol_n_out())
 
-        def get_n_out(self) -> int:
-            return 1
+def _middle(lower: Floats, upper: Floats, margin: float) -> Floats:
+    """Return the middle where it is near, else a point a little inside the nearer bound."""
+    point = np.clip(np.zeros_like(lower), lower, upper)
+    both = np.isfinite(lower) & np.isfinite(upper)
+    middle = np.where(both, 0.5 * np.where(both, lower, 0.0) + 0.5 * np.where(both, upper, 0.0), 0)
+    near = both & (np.abs(middle) <= FAR) & (margin == FIRST_MARGINS[0])
+    half = np.where(both, 0.5 * (np.where(both, upper, 1.0) - np.where(both, lower, 0.0)), np.inf)
+    step = np.minimum(margin * np.maximum(1.0, 0.1 * np.abs(point)), half)
+    point = np.where(np.isfinite(lower), np.maximum(point, lower + step), point)
+    point = np.where(np.isfinite(upper), np.minimum(point, upper - step), point)
+    return np.clip(np.where(near, middle, point), lower, upper)
 
-        def get_name_in(self, i: int) -> str:
-            return str(casadi.nlpsol_out(i))
 
-        def get_name_out(self, i: int) -> str:
-            return "stop"
-
-        def get_sparsity_in(self, i: int) -> Any:
-            size = sizes.get(casadi.nlpsol_out(i), 0)
-            return casadi.Sparsity.dense(size, 1) if size else casadi.Sparsity(0, 0)
-
-        def eval(self, arguments: Any) -> list[float]:
-            self.count += 1
-            now = time.perf_counter()
-            if watch.on_progress is not None and now - self.last >= watch.interval:
-                self.last = now
-                value = float(np.asarray(arguments[1]).ravel()[0])
-                watch.on_progress(
-                    Progress(
-                        elapsed=now - self.began,
-                        iterations=self.count,
-                        objective=sign * value if np.isfinite(value) else None,
-                    )
-                )
-            return [1.0 if watch.cancelled() else 0.0]
-
-    return Look()
+def _random(program: Program, random: np.random.Generator) -> Floats:
+    lower, upper = program.column_lower, program.column_upper
+    centre = np.clip(np.zeros_like(lower), lower, upper)
+    low, high = np.maximum(lower, centre - SPREAD), np.minimum(upper, centre + SPREAD)
+    wide = np.isfinite(lower) & np.isfinite(upper)
+    low, high = np.where(wide, lower, low), np.where(wide, upper, high)
+    return random.uniform(low, high)

@@ -41,11 +41,7 @@ class Rows:
 
 
 def with_cuts(program: Program, chain: StorageChain, pairs: Ints) -> Program:
-    """Return the program with the cuts that are valid for pairs of columns, shape (2, k).
-
-    A cut is a chain row without the column of the other direction, as an inequality. It is valid
-    when the row has no other local columns and the state keeps its bounds by itself.
-    """
+    """Return the program with chain rows that lack the other direction's column, where valid."""
     step_of = np.full(program.column_count, -1, dtype=np.int64)
     slots, steps = np.nonzero(chain.local >= 0)
     step_of[chain.local[slots, steps]] = steps

@@ -12,11 +12,8 @@ so that these prices are the slopes of :math:`\phi`; all steps are treated at on
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from engiagent.solvers.structure.entries import Bools, Floats
 
 TIE = 1e-12
 """Prices of a step that differ by less, relative to its largest, count as one."""
@@ -205,10 +202,7 @@ class Split:
 
 
 def split_changes(local: Local, cost: StepCost, change: Floats, near: Floats) -> Split:
-    """Return the local columns that achieve ``change``, shape (N,), at least cost.
-
-    ``near``: how near, per step, a change counts as being at the end of a piece, shape (N,).
-    """
+    """Return the local columns that achieve ``change`` at least cost, ends of pieces snapped."""
     changes, count = cost.changes, len(change)
     piece = np.zeros(count, dtype=np.int64)
     low, high = np.full(count, -1), np.full(count, len(cost.slopes))
@@ -238,11 +232,7 @@ def split_changes(local: Local, cost: StepCost, change: Floats, near: Floats) ->
 
 
 def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
-    """Return a price of the balance at which the local columns are best, shape (N,).
-
-    ``x``: the local columns, shape (J, N). ``state_price``: what one more unit of the state costs,
-    ∂cost/∂s, shape (N,).
-    """
+    """Return a price of the balance at which the local columns are best, shape (N,)."""
     least = np.full(len(state_price), -np.inf)
     most = np.full(len(state_price), np.inf)
     cost = local.cost + state_price * local.alpha
@@ -262,10 +252,7 @@ def balance_prices(local: Local, x: Floats, state_price: Floats) -> Floats:
 
 
 def one_way(local: Local, x: Floats) -> Floats:
-    """Return the columns with the difference alone of two that are each other's negative.
-
-    A store without losses that goes both ways at once is one that goes by the difference.
-    """
+    """Return the columns with the difference alone of two that are each other's negative."""
     x = x.copy()
     for place, i in enumerate(local.moving):
         for j in local.moving[:place]:

@@ -1,18 +1,86 @@
-"""The numbers of a chain: steps with local columns.
+r"""The numbers of a chain: steps with local columns, as arrays.
 
 The columns are those of the program, then one slack for every chain or balance row that is no
-equation.
+equation. The steps are brought to units in which a state stays what it is and costs nothing: with
+:math:`s_{t+1} = a_t s_t + e_t + \Delta_t` and :math:`\sigma_{t-1} = \sigma_t a_t`, the state
+:math:`\sigma s` keeps its value from step to step, and the price of the state divided by
+:math:`\sigma`, less the costs of holding it, does too. Where losses would carry :math:`\sigma`
+out of range it jumps by a power of two, which costs no accuracy.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
 from engiagent.formulations.program import Program
-from engiagent.solvers.chain.scaling import Scale, scale_of
+from engiagent.solvers.chain.local import Local
 from engiagent.solvers.structure.chain import StorageChain, single_bounds
-from engiagent.solvers.structure.entries import Floats, Ints
+from engiagent.solvers.structure.entries import Bools, Floats, Ints
+
+BITS: Final = 200.0
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The steps of a chain, each with the cost of changing the state."""
+
+    # slopes, lengths: of each step's cost, slopes ascending, shape (M, N); a length of 0 is no
+    # segment
+    slopes: Floats
+    lengths: Floats
+    # least, most: the range of the change, shape (N,)
+    least: Floats
+    most: Floats
+    # ratio, inflow: what a state becomes by itself: ``ratio * s + inflow``, shape (N,); a ratio of
+    # 0 begins a chain
+    ratio: Floats
+    inflow: Floats
+    # lower, upper: bounds of the state after each step, shape (N,)
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """The change of units, shapes (N,)."""
+
+    factor: Floats  # by which the state after each step is multiplied
+    holding: Floats  # what is subtracted from its price after the division by ``factor``
+    jumps: Floats  # by what the state before each step is multiplied on going back over the step
+    begins: Bools  # which steps begin a chain
+    # steps after which the lengths kept are fitted to the range again: going back over losses
+    # stretches it, and what rounding did to a length would stretch with it
+    syncs: Bools
+    changes: bool  # whether anything differs from the units of the program
+
+
+def scale_of(ratio: Floats, cost: Floats | None) -> Scale:
+    """Return the units for ratios and costs of the states, shapes (N,); None where none costs."""
+    count = len(ratio)
+    begins = ratio == 0
+    ones, nothing = np.ones(count), np.zeros(count)
+    factor, jumps, blocks = ones, ones, nothing
+    syncs = np.zeros(count, dtype=bool)
+    if not ((ratio == 1.0) | begins).all():
+        bits = np.log2(np.where(begins, 1.0, ratio))
+        bits = np.append(np.cumsum(bits[:0:-1])[::-1], 0.0)
+        blocks = np.round(bits / BITS)
+        factor = np.exp2(bits - BITS * blocks)
+        syncs[1:] = np.diff(np.floor(bits)) != 0
+        jumps = ones.copy()
+        jumps[1:] = np.exp2(BITS * (blocks[1:] - blocks[:-1]))
+    holding = nothing
+    if cost is not None:
+        holding, total = np.zeros(count), 0.0
+        edges = np.flatnonzero(np.diff(blocks)) + 1
+        for part in np.split(np.arange(count), edges)[::-1]:
+            run = np.cumsum((cost[part] / factor[part])[::-1])[::-1]
+            holding[part] = run + total
+            total = float(holding[part[0]]) / float(jumps[part[0]])
+    changes = factor is not ones or cost is not None
+    return Scale(factor, holding, jumps, begins, syncs, changes)
 
 
 class UnsuitableError(Exception):
@@ -72,11 +140,7 @@ def spread(values: Floats, columns: Ints) -> Floats:
 
 
 def build_model(program: Program, chain: StorageChain) -> Model:
-    """Return the model of a chain.
-
-    Raises UnsuitableError when bounds contradict each other or a state is scaled by a number that
-    is no factor.
-    """
+    """Return the model of a chain; UnsuitableError when bounds contradict each other."""
     sign, n = -1.0 if program.sense == "maximize" else 1.0, program.column_count
     lower, upper, held = _settled(program, chain)
     slack_rows = _slack_rows(program, chain)
@@ -196,3 +260,90 @@ def _state_costs(chain: StorageChain, cost: Floats, turn: Floats) -> Floats | No
     """Return the cost of the turned state after each step, shape (N,); None when all are 0."""
     own = spread(cost, chain.states)
     return turn * own if own.any() else None
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The steps as arrays."""
+
+    local: Local  # bounds, costs and coefficients of the local columns
+    inflow: Floats  # constant part of each step's change of the state, shape (N,)
+    # lower, upper: of the state after each step, turned, shape (N,)
+    lower: Floats
+    upper: Floats
+
+
+def numbers_at(model: Model) -> Numbers:
+    """Return the numbers of the steps; UnsuitableError when nothing limits a state or a column."""
+    program, chain, rows = model.program, model.chain, model.rows
+    relaxed = program.row_lower < program.row_upper
+    right = program.row_upper - rows.constant
+    if relaxed.any():
+        right[relaxed] = 0.0
+    inflow = right[chain.chain_rows] / rows.scale
+    real, flip = chain.states >= 0, rows.turn < 0
+    low = np.where(real, model.lower[chain.states], 0.0)
+    high = np.where(real, model.upper[chain.states], 0.0)
+    if flip.any():
+        low, high = np.where(flip, -high, low), np.where(flip, -low, high)
+    alpha, beta = (spread(values, model.columns) for values in (rows.alpha, rows.beta))
+    moving, balanced = (np.flatnonzero(part.any(axis=1)).tolist() for part in (alpha, beta))
+    local = Local(
+        cost=spread(model.cost, model.columns),
+        alpha=alpha,
+        beta=beta,
+        lower=spread(model.lower, model.columns),
+        upper=spread(model.upper, model.columns),
+        demand=spread(right, chain.balance_rows),
+        moving=moving,
+        balanced=balanced,
+    )
+    sides = (local.lower, local.upper)
+    if all(np.isfinite(side).all() for side in (*sides, low, high)):
+        return Numbers(local, inflow, low, high)
+    low, high = limit_states(local, rows.ratio, inflow, low, high)
+    return Numbers(_limited(local, rows.ratio, inflow, low, high), inflow, low, high)
+
+
+def _reach(lower: Floats, upper: Floats) -> Floats:
+    """Return the largest finite size of bounds."""
+    sizes = [np.where(np.isfinite(side), np.abs(side), 0.0) for side in (lower, upper)]
+    reach: Floats = np.maximum(*sizes)
+    return reach
+
+
+def limit_states(
+    local: Local, ratio: Floats, inflow: Floats, low: Floats, high: Floats
+) -> tuple[Floats, Floats]:
+    """Return bounds that no plan goes beyond; UnsuitableError when nothing limits a state."""
+    if (np.isfinite(low) & np.isfinite(high)).all():
+        return low, high
+    endless = ~(np.isfinite(local.lower) & np.isfinite(local.upper)) & (local.alpha != 0)
+    if endless.any() or ratio.max() > 1.0:
+        raise UnsuitableError("nothing limits a state")
+    moving = np.abs(local.alpha) * _reach(local.lower, local.upper)
+    finite = _reach(low, high)
+    most = float(moving.sum() + np.abs(inflow).sum() + finite.max())
+    return np.maximum(low, -2 * most - 1), np.minimum(high, 2 * most + 1)
+
+
+def _limited(local: Local, ratio: Floats, inflow: Floats, low: Floats, high: Floats) -> Local:
+    """Give every bound of a column a number that no plan without endless gain goes beyond."""
+    span = np.maximum(np.abs(low), np.abs(high))
+    before = np.concatenate((np.zeros(1), span[:-1]))
+    change = (
+        span
+        + ratio * before
+        + np.abs(inflow)
+        + (np.abs(local.alpha) * _reach(local.lower, local.upper)).sum(axis=0)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_state = np.where(local.alpha != 0, (2 * change + 1) / np.abs(local.alpha), np.inf)
+    lower, upper = np.maximum(local.lower, -by_state), np.minimum(local.upper, by_state)
+    flow = (np.abs(local.beta) * _reach(lower, upper)).sum(axis=0) + np.abs(local.demand)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_balance = np.where(local.beta != 0, (2 * flow + 1) / np.abs(local.beta), np.inf)
+    lower, upper = np.maximum(lower, -by_balance), np.minimum(upper, by_balance)
+    if not (np.isfinite(lower) & np.isfinite(upper)).all():
+        raise UnsuitableError("nothing limits a column")
+    return replace(local, lower=lower, upper=upper)

@@ -1,4 +1,7 @@
-"""The best plan of a chain, for all steps at once with numpy; only recursions go step by step."""
+"""The best plan of a chain, with duals for every row of the program.
+
+All steps are treated at once with numpy; only recursions go step by step.
+"""
 
 from typing import Final
 
@@ -6,10 +9,9 @@ import numpy as np
 
 from engiagent.solvers.chain import recursions
 from engiagent.solvers.chain.local import balance_prices, one_way, split_changes, step_cost
-from engiagent.solvers.chain.model import Model
-from engiagent.solvers.chain.numbers import numbers_at
+from engiagent.solvers.chain.model import Model, Scale, Steps, UnsuitableError, numbers_at
 from engiagent.solvers.chain.recursions import Kernel, run
-from engiagent.solvers.chain.scaling import Scale, Steps
+from engiagent.solvers.structure.chain import Singles
 from engiagent.solvers.structure.entries import Bools, Floats, Ints
 
 SNAP: Final = 1e-11
@@ -19,10 +21,7 @@ SLACK: Final = 1e-9
 
 
 def best_plan(model: Model, kernel: Kernel) -> tuple[Floats, Floats] | None:
-    """Return the best columns and slacks, (total,), and duals of the steps' rows, (m,), or None.
-
-    Raises UnsuitableError when the method does not apply to these numbers.
-    """
+    """Return the best columns and slacks, (total,), and duals of the steps' rows, (m,), or None."""
     numbers, chain, ratio = numbers_at(model), model.chain, model.rows.ratio
     cost = step_cost(numbers.local)
     if cost is None:
@@ -103,12 +102,7 @@ def _packed(steps: Steps, scale: Scale) -> tuple[Ints, Floats, Floats]:
 def state_prices(
     scale: Scale, allowed: tuple[Floats, Floats], at_bounds: tuple[Bools, Bools], kernel: Kernel
 ) -> Floats:
-    """Return a price of the state after each step that fits all steps, shape (N,).
-
-    ``allowed``: the least and largest price that each step's own cost allows, shapes (N,).
-    ``at_bounds``: whether the state after each step is at its lower and at its upper bound, shapes
-    (N,).
-    """
+    """Return a price of the state after each step within what the step's own cost allows, (N,)."""
     factor, holding = scale.factor, scale.holding
     low, high = (side / factor - holding for side in allowed)
     at_lower, at_upper = at_bounds
@@ -126,3 +120,72 @@ def state_prices(
     run(recursions.price, kernel, prices, [part.astype(np.float64) for part in parts], ())
     runs = np.repeat(prices, lasts - starts + 1)
     return factor * (runs + holding)
+
+
+def evaluate(model: Model, kernel: Kernel) -> tuple[Floats, Floats, Floats] | None:
+    """Return the best point (n,), duals (m,) and reduced costs (n,) of a minimisation, or None."""
+    plan = best_plan(model, kernel)
+    if plan is None:
+        return None
+    x, y = plan[0][: model.program.column_count], plan[1]
+    x[model.held] = model.lower[model.held]
+    _settle_outside(model, x, model.cost[: len(x)])
+    return x, y, _price_singles(model, y)
+
+
+def _settle_outside(model: Model, x: Floats, cost: Floats) -> None:
+    """Put every column that stands alone at its better bound."""
+    alone = model.chain.alone
+    if not len(alone):
+        return
+    lower, upper = model.lower[alone], model.upper[alone]
+    least = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper, 0.0))
+    best = np.where(cost[alone] > 0, lower, np.where(cost[alone] < 0, upper, least))
+    if not np.isfinite(best).all():
+        raise UnsuitableError("a column that stands alone has no bound")
+    x[alone] = best
+
+
+def _price_singles(model: Model, y: Floats) -> Floats:
+    """Hand the reduced costs of bounds to the rows that set them; return what remains, (n,)."""
+    program, entries, passes = model.program, model.chain.entries, model.chain.passes
+    constant = model.rows.constant
+    cost = model.cost[: program.column_count]
+    reduced = cost - entries.transposed_times(y)
+    if not passes:
+        return reduced
+    ends = [_ends(model, singles, constant) for singles in passes]
+    lower, upper = program.column_lower, program.column_upper
+    if not model.bounded_once:
+        lower, upper = lower.copy(), upper.copy()
+        for singles, (low, high) in zip(passes, ends, strict=True):
+            np.maximum.at(lower, singles.columns, low)
+            np.minimum.at(upper, singles.columns, high)
+    for singles, (low, high) in zip(passes[::-1], ends[::-1], strict=True):
+        columns = singles.columns
+        slope = reduced[columns]
+        down = (slope > 0) & (low > program.column_lower[columns]) & (low >= lower[columns])
+        up = (slope < 0) & (high < program.column_upper[columns]) & (high <= upper[columns])
+        rows = np.flatnonzero(down | up)
+        if not model.bounded_once:
+            rows = _one_each(rows, columns, len(reduced))
+        if len(rows):
+            y[singles.rows[rows]] = slope[rows] / singles.values[rows]
+            reduced = cost - entries.transposed_times(y)
+    return reduced
+
+
+def _ends(model: Model, singles: Singles, constant: Floats) -> tuple[Floats, Floats]:
+    program, rows = model.program, singles.rows
+    known = np.where(model.chain.fixed[singles.columns], model.lower[singles.columns], 0.0)
+    rest = constant[rows] - singles.values * known
+    low = (program.row_lower[rows] - rest) / singles.values
+    high = (program.row_upper[rows] - rest) / singles.values
+    return np.minimum(low, high), np.maximum(low, high)
+
+
+def _one_each(places: Ints, columns: Ints, size: int) -> Ints:
+    """Return the places of which no two have the same column."""
+    owner = np.full(size, -1, dtype=np.int64)
+    owner[columns[places]] = places
+    return owner[owner >= 0]

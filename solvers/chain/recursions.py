@@ -57,11 +57,7 @@ def keep_memory() -> None:
 
 
 def run(function: Callable[..., int], kernel: Kernel, made: Any, places: Any, steps: Any) -> int:
-    """Run a function of this module, which fills the array ``made``, over arrays.
-
-    ``places``: arrays that the function takes numbers from by their place. ``steps``: arrays that
-    it runs over.
-    """
+    """Run a function of this module over the arrays ``steps``; it fills the array ``made``."""
     if kernel == "numba":
         return int(_compiled(function)(made, *places, *steps))
     # What is taken by its place stands in arrays, which hold numbers without an object for each.

@@ -1,7 +1,7 @@
-"""The door to the exact method for storage chains."""
+"""The door to the exact method for storage chains, and the bound that its duals prove."""
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -11,13 +11,73 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Feature, Need, Watch
-from engiagent.solvers.chain.evaluation import evaluate
 from engiagent.solvers.chain.model import Model, UnsuitableError, build_model
-from engiagent.solvers.chain.proof import prove
+from engiagent.solvers.chain.plan import evaluate
 from engiagent.solvers.chain.recursions import SHORT, Kernel, choose_kernel, keep_memory
 from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
 from engiagent.solvers.structure.chain import StorageChain, find_chain
-from engiagent.solvers.structure.entries import Floats
+from engiagent.solvers.structure.entries import Entries, Floats
+
+NOISE = 1e-11
+"""Up to this share of its terms the reduced cost of an unbounded column counts as zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """A point with duals, for the costs of a minimisation."""
+
+    # objective, bound: at the point, and proven from below; without the program's constant
+    objective: float
+    bound: float
+    # the largest amount by which a row or bound is missed, relative to the size of its terms
+    residual: float
+
+    @property
+    def gap(self) -> float:
+        """The distance between objective and bound, relative to the objective."""
+        return abs(self.objective - self.bound) / max(1.0, abs(self.objective))
+
+
+def prove(
+    program: Program, entries: Entries, cost: Floats, point: tuple[Floats, Floats, Floats]
+) -> Proof:
+    """Return what a point x, duals y and reduced costs ``cost - Aᵀ y`` are worth."""
+    x, y, reduced = point
+    columns = program.column_lower, program.column_upper
+    bound = _least(y, program.row_lower, program.row_upper, np.zeros(len(y)))
+    noise = np.zeros(len(x))
+    infinite = ~(np.isfinite(columns[0]) & np.isfinite(columns[1]))
+    if infinite.any():
+        sizes = np.abs(entries.values * y[entries.rows])
+        noise = np.abs(cost) + np.bincount(entries.stored, sizes, len(x))
+        noise = np.where(infinite, NOISE * noise, 0.0)
+    bound += _least(reduced, *columns, noise)
+    # Sums of products, not dot products: BLAS waits for threads that others have taken.
+    return Proof(float((cost * x).sum()), bound, residual(program, entries, x))
+
+
+def _least(slope: Floats, lower: Floats, upper: Floats, noise: Floats) -> float:
+    """Return the least of ``slope · z`` over a box; -inf where it has no end."""
+    with np.errstate(invalid="ignore"):
+        terms = np.fmin(slope * lower, slope * upper)
+        total = float(terms.sum())
+        if np.isfinite(total):
+            return total  # no bound is infinite: there is nothing to tell from noise
+        terms = np.where(np.abs(slope) > noise, terms, 0.0)
+    return float(terms.sum()) if np.isfinite(terms).all() else -np.inf
+
+
+def residual(program: Program, entries: Entries, x: Floats) -> float:
+    """Return the largest violation of a row or bound, relative to the size of its terms."""
+    terms = entries.values * x[entries.stored]
+    activity = entries.sums_by_row(terms)
+    off = np.maximum(program.row_lower - activity, activity - program.row_upper)
+    worst = np.maximum(program.column_lower - x, x - program.column_upper)
+    worst = worst / np.maximum(1.0, np.abs(x))
+    if not (off <= 0.0).all():
+        worst = np.append(worst, off / np.maximum(1.0, entries.sums_by_row(np.abs(terms))))
+    return float(np.maximum(worst, 0.0).max(initial=0.0))
+
 
 NAME: Final = "engiagent storage chain"
 CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex"}
@@ -55,15 +115,7 @@ def try_chain(program: Program, options: SolveOptions) -> SolverResult | None:
 def solve_chain(
     program: Program, chain: StorageChain, *, kernel: Kernel | None = None
 ) -> SolverResult | None:
-    """Solve a program that is made of storage chains, exactly.
-
-    ``program``: the program, as :func:`engiagent.solvers.validate.check_program` accepts it.
-    ``chain``: what :func:`engiagent.solvers.structure.recognise` found in it. ``kernel``: ``plain``
-    or ``numba``; None chooses.
-
-    Returns an optimum whose multipliers prove it to a relative 1e-9, or None: then nothing is said
-    about the program, and the ordinary solver has to be asked.
-    """
+    """Return the optimum of storage chains, proven to a relative 1e-9, or None: ask HiGHS."""
     started = time.perf_counter()
     kernel = kernel or choose_kernel(chain.steps)
     if chain.steps > SHORT:

@@ -1,16 +1,18 @@
-"""Quadratic forms: whether they are convex, and what they are the sum of squares of."""
+"""Quadratic forms: whether they are convex, and rows that are sums of squares.
+
+A row whose quadratic form is convex on its side is :math:`x^T Q x = |F x|^2`.
+"""
 
 from typing import Any
 
 import numpy as np
 
+from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Products, Program
-from engiagent.formulations.values import Floats
+from engiagent.solvers.validate import place_of
 
 ROUNDING = 1e-10
 """How far below zero, relative to the largest, an eigenvalue may lie from rounding."""
-DENSE = 400
-"""How many columns of a diagonal go together."""
 
 
 def hessian(products: Products, count: int) -> Any:
@@ -29,54 +31,51 @@ def of_objective(program: Program) -> Any:
 
 
 def factor(matrix: Any) -> Any | None:
-    """Return F with ``F' F`` the given symmetric matrix, None when it has negative curvature.
+    """Return F with ``F' F`` the given symmetric matrix, None when it has negative curvature."""
+    from scipy.sparse import csr_array, diags_array
 
-    ``matrix``: sparse, (n, n); it falls into blocks, each factored for itself.
-
-    Returns F by rows, (rank, n); sparse.
-    """
-    from scipy.sparse import csr_array, vstack
-
-    n = matrix.shape[0]
-    pieces = []
-    for columns, block in _blocks(matrix):
-        rows = _dense_factor(block.toarray())
-        if rows is None:
-            return None
-        piece = csr_array(rows).tocoo()
-        place = (piece.row, columns[piece.col])
-        pieces.append(csr_array((piece.data, place), shape=(piece.shape[0], n)))
-    return vstack(pieces, format="csr") if pieces else csr_array((0, n))
-
-
-def _blocks(matrix: Any) -> list[tuple[Any, Any]]:
-    """Return the columns and the matrix of each part that hangs together."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    used = np.unique(matrix.nonzero()[1])
-    if not len(used):
-        return []
-    inner = csr_array(matrix)[used][:, used]
-    count, label = connected_components(inner, directed=False)
-    if count == len(used):  # a diagonal: one block, already solved
-        return [
-            (used[i : i + DENSE], inner[i : i + DENSE][:, i : i + DENSE])
-            for i in range(0, len(used), DENSE)
-        ]
-    order = np.argsort(label, kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(label))[:-1])
-    return [(used[group], inner[group][:, group]) for group in groups]
-
-
-def _dense_factor(block: Floats) -> Floats | None:
-    diagonal = np.diagonal(block)
-    if np.count_nonzero(block) == np.count_nonzero(diagonal):
-        return None if np.any(diagonal < 0) else np.diag(np.sqrt(diagonal))
-    eigenvalues, vectors = np.linalg.eigh(block)
+    diagonal = matrix.diagonal()
+    if matrix.count_nonzero() == np.count_nonzero(diagonal):
+        return None if np.any(diagonal < 0) else csr_array(diags_array(np.sqrt(diagonal)))
+    eigenvalues, vectors = np.linalg.eigh(matrix.toarray())
     largest = float(np.max(np.abs(eigenvalues)))
     if eigenvalues[0] < -ROUNDING * largest:
         return None
     keep = eigenvalues > ROUNDING * largest
-    factored: Floats = np.sqrt(eigenvalues[keep])[:, None] * vectors[:, keep].T
-    return factored
+    return csr_array(np.sqrt(eigenvalues[keep])[:, None] * vectors[:, keep].T)
+
+
+Sums = tuple[Any, float, Any, Any]
+"""Rows, the side on which they are convex, F of all of them and the place of each row of F."""
+
+
+def sums_of_squares(program: Program) -> list[Sums]:
+    """Return the rows with products as sums of squares; refuse any other by name."""
+    from scipy.sparse import csr_array, vstack
+
+    products = program.products.of_rows()
+    found: dict[float, list[tuple[int, Any]]] = {1.0: [], -1.0: []}
+    for row in np.unique(products.rows).tolist():
+        here = np.flatnonzero(products.rows == row)
+        side = 1.0 if np.isinf(program.row_lower[row]) else -1.0
+        pairs = np.stack([products.first[here], products.second[here]])
+        columns, (first, second) = np.unique(pairs, return_inverse=True)
+        inner = Products(products.rows[here], first, second, products.values[here])
+        root = factor(side * hessian(inner, len(columns)) / 2)
+        if root is None:
+            raise EngiagentError(
+                f"CVXPY cannot take this program: the row {place_of(program, program.rows, row)} "
+                "has products of variables that are not convex there; SCIP or IPOPT take it"
+            )
+        entries = root.tocoo()
+        shape = (root.shape[0], program.column_count)
+        places = (entries.row, columns[entries.col])
+        found[side].append((row, csr_array((entries.data, places), shape=shape)))
+    sums = []
+    for side, members in found.items():
+        if members:
+            roots = [root for _, root in members]
+            number = np.repeat(np.arange(len(roots)), [root.shape[0] for root in roots])
+            rows = np.array([row for row, _ in members])
+            sums.append((rows, side, csr_array(vstack(roots, format="csr")), number))
+    return sums

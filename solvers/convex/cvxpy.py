@@ -1,8 +1,6 @@
-"""Convex programs through CVXPY: Clarabel, OSQP and SCS, and a problem to go on with by hand.
+"""Convex linear and quadratic programs through CVXPY: Clarabel, OSQP and SCS.
 
-Rows stay ranged as two constraints; convex quadratic rows become sums of squares by a factor, rows
-with one negative eigenvalue second-order cones, and functions CVXPY's own atoms, whose rules then
-decide whether the problem is convex.
+Rows stay ranged as two constraints; convex quadratic rows become sums of squares by a factor.
 
 Sources: P. J. Goulart, Y. Chen, Clarabel: an interior-point solver for conic programs with
 quadratic objectives, arXiv:2405.12762; B. O'Donoghue, E. Chu, N. Parikh, S. Boyd, Conic
@@ -15,7 +13,7 @@ doi:10.1080/23307706.2017.1397554.
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -24,22 +22,17 @@ import numpy as np
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import ProblemClass, has_convex_products
-from engiagent.formulations.program import OBJECTIVE, Program
-from engiagent.formulations.values import ELEMENTARY, Atom, Floats, Form, atoms
+from engiagent.formulations.program import Program
+from engiagent.formulations.values import Floats
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
-from engiagent.solvers.convex.curvature import of_objective
-from engiagent.solvers.convex.derivatives import affine_matrix, matrix
-from engiagent.solvers.convex.optimality import Multipliers
+from engiagent.solvers.convex.curvature import of_objective, sums_of_squares
+from engiagent.solvers.convex.derivatives import matrix
 from engiagent.solvers.convex.outcome import Ending, conclude, discrete_refusal
-from engiagent.solvers.convex.quadratic_rows import Cone, interval, quadratic_rows
 from engiagent.solvers.result import SolveOptions, SolverResult
 
-CONES: Final[dict[ProblemClass, Need]] = dict.fromkeys(("LP", "QP", "SOCP", "NLP"), "convex")
-FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "ray", "global"})
+CONES: Final[dict[ProblemClass, Need]] = dict.fromkeys(("LP", "QP", "SOCP"), "convex")
 QUADRATIC: Final[dict[ProblemClass, Need]] = dict.fromkeys(("LP", "QP"), "convex")
-APEX: Final = 1e-6
-"""Height, relative to the point, below which a cone is at its apex, where no multiplier of its row
-exists: the objective changes faster than any multiple of the right-hand side."""
+FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "global"})
 
 
 @dataclass(frozen=True)
@@ -57,42 +50,27 @@ COMMON: Final = {
     "gap": "convex programs are solved to 1e-9 whatever it says",
     "seed": "makes no random choices",
 }
+ONE_THREAD: Final = {**COMMON, "threads": "runs on one thread"}
+_CLARABEL: Final = ("tol_gap_abs", "tol_gap_rel", "tol_feas", "tol_infeas_abs", "tol_infeas_rel")
+_OSQP: Final = ("eps_abs", "eps_rel", "eps_prim_inf", "eps_dual_inf")
+_SCS: Final = ("eps_abs", "eps_rel", "eps_infeas")
 SOLVERS: Final = {
     "clarabel": Solver(
         "Clarabel",
-        {
-            "tol_gap_abs": 1e-10,
-            "tol_gap_rel": 1e-10,
-            "tol_feas": 1e-10,
-            "tol_infeas_abs": 1e-10,
-            "tol_infeas_rel": 1e-10,
-            "max_iter": 300,
-        },
+        {**dict.fromkeys(_CLARABEL, 1e-10), "max_iter": 300},
         {**COMMON, "time_limit": "`time_limit`", "threads": "`max_threads`"},
         CONES,
     ),
     "osqp": Solver(
         "OSQP",
-        {
-            "eps_abs": 1e-9,
-            "eps_rel": 1e-9,
-            "eps_prim_inf": 1e-9,
-            "eps_dual_inf": 1e-9,
-            "max_iter": 200_000,
-            "polishing": True,
-        },
-        {**COMMON, "time_limit": "`time_limit`", "threads": "runs on one thread"},
+        {**dict.fromkeys(_OSQP, 1e-9), "max_iter": 200_000, "polishing": True},
+        {**ONE_THREAD, "time_limit": "`time_limit`"},
         QUADRATIC,
     ),
     "scs": Solver(
         "SCS",
-        {"eps_abs": 1e-9, "eps_rel": 1e-9, "eps_infeas": 1e-9, "max_iters": 500_000},
-        {
-            **COMMON,
-            "time_limit": "`time_limit_secs`",
-            "threads": "runs on one thread",
-            "log": "`log_csv_filename`",
-        },
+        {**dict.fromkeys(_SCS, 1e-9), "max_iters": 500_000},
+        {**ONE_THREAD, "time_limit": "`time_limit_secs`", "log": "`log_csv_filename`"},
         CONES,
     ),
 }
@@ -115,38 +93,17 @@ class CvxpyProblem:
     # the ``cvxpy.Variable`` of each column block by name, each of shape (size,)
     variables: dict[str, Any]
     x: Any  # all columns as one expression, shape (n,)
-    # lower, upper: the constraints ``activity >= row_lower`` and ``activity <= row_upper``, None
-    # where no row has that side, and the numbers of the rows in them
-    lower: tuple[Any, Any]
-    upper: tuple[Any, Any]
-    # constraints of second-order cones of one size each, and the rows that they are
-    cones: tuple[tuple[Any, list[Cone]], ...] = ()
-    # each function with its terms in the rows, to name one that breaks CVXPY's rules
-    atoms: tuple[tuple[Atom, Any], ...] = ()
+    # the constraints ``activity >= row_lower`` and ``activity <= row_upper``, None where no row has
+    # that side, and the numbers of the rows in them
+    sides: list[tuple[Any, Any]]
 
-    def multipliers(self, program: Program, x: Floats) -> Multipliers:
+    def multipliers(self, program: Program) -> Floats:
         """Return the multipliers of a solved problem, in the program's own sense."""
-        sign = -1.0 if program.sense == "maximize" else 1.0
-        y, pull, slack = np.zeros(program.row_count), np.zeros(len(x)), 0.0
-        for (constraint, rows), side in ((self.lower, 1.0), (self.upper, -1.0)):
+        y = np.zeros(program.row_count)
+        for (constraint, rows), side in zip(self.sides, (1.0, -1.0), strict=True):
             if constraint is not None and constraint.dual_value is not None:
                 y[rows] += side * np.ravel(constraint.dual_value)
-        apex: list[int] = []
-        size = max(1.0, float(np.max(np.abs(x), initial=0.0)))
-        for constraint, members in self.cones:
-            heads, bodies = (np.asarray(dual) for dual in constraint.dual_value)
-            duals = np.vstack([heads.reshape(1, -1), bodies.reshape(-1, len(members))])
-            for cone, dual in zip(members, duals.T, strict=True):
-                height = float(cone.height.at(x)[0])
-                if height > APEX * size:
-                    # The row is |F|² - v² <= 0, whose gradient is 2 v times that of |F| - v <= 0.
-                    y[cone.row] = -cone.side * dual[0] / (2.0 * height)
-                    continue
-                apex.append(cone.row)
-                for form, weights in ((cone.height, dual[:1]), (cone.body, dual[1:])):
-                    pull -= affine_matrix(form, len(x)).T @ weights
-                    slack += float(weights @ form.at(x))
-        return Multipliers(sign * y, pull, slack, tuple(apex))
+        return -y if program.sense == "maximize" else y
 
 
 def to_cvxpy(program: Program) -> tuple[Any, dict[str, Any]]:
@@ -154,8 +111,8 @@ def to_cvxpy(program: Program) -> tuple[Any, dict[str, Any]]:
 
     Returns the ``cvxpy.Problem`` and the ``cvxpy.Variable`` of each decision variable by name, with
     one element per element of its block. For example ``problem.solve(solver="HIGHS")``. Raises
-    EngiagentError when rows hold conditionally, products stand where they are not convex, or a
-    function has no counterpart in CVXPY.
+    EngiagentError when rows hold conditionally, products stand where they are not convex, or there
+    are functions besides products.
     """
     built = build(program)
     return built.problem, built.variables
@@ -163,69 +120,49 @@ def to_cvxpy(program: Program) -> tuple[Any, dict[str, Any]]:
 
 def build(program: Program) -> CvxpyProblem:
     """Return a program as a CVXPY problem with what is needed to read its answer."""
-    cvxpy = _library()
+    import cvxpy
 
+    refused = "CVXPY cannot take this program:"
     if len(program.indicators.rows) or program.sos1:
-        raise EngiagentError("CVXPY cannot take this program: it has rows that hold conditionally")
+        raise EngiagentError(f"{refused} it has rows that hold conditionally")
+    for part in program.nonlinear:
+        place = f" in {part.atom.origin}" if part.atom.origin else ""
+        what = f"the function {part.atom.function}{place} is neither linear nor quadratic"
+        raise EngiagentError(f"{refused} {what}; IPOPT or SCIP take it")
+    if not has_convex_products(program):
+        shape = "concave" if program.sense == "maximize" else "convex"
+        raise EngiagentError(f"{refused} its objective is not {shape}")
     variables = _variables(program)
     x = cvxpy.hstack(list(variables.values()))
     sign = -1.0 if program.sense == "maximize" else 1.0
     total = program.cost @ x + program.offset
-    if not has_convex_products(program):
-        shape = "concave" if sign < 0 else "convex"
-        raise EngiagentError(f"CVXPY cannot take this program: its objective is not {shape}")
     curvature = of_objective(program)
     if curvature.nnz:
         total = total + sign * cvxpy.quad_form(x, cvxpy.psd_wrap(sign * curvature)) / 2
-    sums, cones = quadratic_rows(program, "CVXPY")
     curved = [
         (rows, side * (_spread(number, len(rows)) @ cvxpy.square(root @ x)))
-        for rows, side, root, number in sums
+        for rows, side, root, number in sums_of_squares(program)
     ]
-    atoms = []
-    for part in program.nonlinear:
-        rows = part.row_numbers()
-        terms = cvxpy.multiply(np.broadcast_to(part.coefficients, rows.shape), _atom(part.atom, x))
-        atoms.append((part.atom, terms))
-        inside = np.flatnonzero(rows != OBJECTIVE)
-        if len(inside):
-            curved.append((rows[inside], terms[inside]))
-        goal = np.flatnonzero(rows == OBJECTIVE)
-        if len(goal):
-            total = total + cvxpy.sum(terms[goal])
     sides = []
     for bounds, above in ((program.row_lower, True), (program.row_upper, False)):
-        rows = np.setdiff1d(np.flatnonzero(np.isfinite(bounds)), [cone.row for cone in cones])
+        rows = np.flatnonzero(np.isfinite(bounds))
         constraint = None
         if len(rows):
             activity = _activity(program, x, rows, curved)
             constraint = activity >= bounds[rows] if above else activity <= bounds[rows]
         sides.append((constraint, rows))
-    stacked = _stacked(cones, x)
+    limits = [constraint for constraint, _ in sides if constraint is not None]
+    low, high = (
+        np.flatnonzero(np.isfinite(b)) for b in (program.column_lower, program.column_upper)
+    )
+    limits += [x[low] >= program.column_lower[low]] if len(low) else []
+    limits += [x[high] <= program.column_upper[high]] if len(high) else []
     goal = cvxpy.Maximize(total) if sign < 0 else cvxpy.Minimize(total)
-    constraints = [constraint for constraint, _ in sides if constraint is not None]
-    limits = [*constraints, *(cone for cone, _ in stacked), *_bounds(program, x)]
-    problem = cvxpy.Problem(goal, limits)
-    return CvxpyProblem(problem, variables, x, sides[0], sides[1], stacked, tuple(atoms))
-
-
-def _stacked(cones: list[Cone], x: Any) -> tuple[tuple[Any, list[Cone]], ...]:
-    """Return the cones as one constraint for each size."""
-    cvxpy = _library()
-    groups: dict[int, list[Cone]] = {}
-    for cone in cones:
-        groups.setdefault(cone.body.size, []).append(cone)
-    found = []
-    for size, members in groups.items():
-        heads = cvxpy.hstack([_form(cone.height, x) for cone in members])
-        bodies = cvxpy.hstack([_form(cone.body, x) for cone in members])
-        matrix = cvxpy.reshape(bodies, (size, len(members)), order="F")
-        found.append((cvxpy.SOC(heads, matrix, axis=0), members))
-    return tuple(found)
+    return CvxpyProblem(cvxpy.Problem(goal, limits), variables, x, sides)
 
 
 def _variables(program: Program) -> dict[str, Any]:
-    cvxpy = _library()
+    import cvxpy
 
     blocks = [(block.name, block.start, block.stop) for block in program.columns]
     covered = max((stop for _, _, stop in blocks), default=0)
@@ -239,17 +176,6 @@ def _variables(program: Program) -> dict[str, Any]:
             kind = {"integer": [(int(i),) for i in np.flatnonzero(whole)]}
         variables[name] = cvxpy.Variable(stop - start, name=name, **kind)
     return variables
-
-
-def _bounds(program: Program, x: Any) -> list[Any]:
-    low = np.flatnonzero(np.isfinite(program.column_lower))
-    high = np.flatnonzero(np.isfinite(program.column_upper))
-    constraints = []
-    if len(low):
-        constraints.append(x[low] >= program.column_lower[low])
-    if len(high):
-        constraints.append(x[high] <= program.column_upper[high])
-    return constraints
 
 
 def _activity(program: Program, x: Any, rows: Any, curved: list[tuple[Any, Any]]) -> Any:
@@ -269,144 +195,8 @@ def _spread(rows: Any, count: int) -> Any:
     return coo_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), (count, len(rows))).tocsr()
 
 
-def _form(form: Form, x: Any) -> Any:
-    cvxpy = _library()
-
-    constant = np.array(np.broadcast_to(form.constant, (form.size,)))
-    total = affine_matrix(form, x.shape[0]) @ x + constant
-    for part in form.parts:
-        rows = part.row_numbers()
-        terms = cvxpy.multiply(np.broadcast_to(part.coefficients, rows.shape), _atom(part.atom, x))
-        total = total + _spread(rows, form.size) @ terms
-    return total
-
-
-def _atom(atom: Atom, x: Any) -> Any:
-    if atom.function in ("sqrt", "quotient"):
-        return (_sqrt if atom.function == "sqrt" else _quotient)(atom, x)
-    rule = _ATOMS.get(atom.function)
-    if rule is None:
-        place = f" in {atom.origin}" if atom.origin else ""
-        raise EngiagentError(f"CVXPY has no counterpart of {atom.function}{place}")
-    return rule(atom, [_form(form, x) for form in atom.args])
-
-
-def _library() -> Any:
-    import cvxpy
-
-    return cvxpy
-
-
-def _of(name: str) -> Callable[[Atom, list[Any]], Any]:
-    def apply(atom: Atom, inner: list[Any]) -> Any:
-        return getattr(_library(), name)(inner[0])
-
-    return apply
-
-
-def _sqrt(atom: Atom, x: Any) -> Any:
-    """Return a norm where the argument is a sum of squares, else the concave root."""
-    cvxpy = _library()
-    form = atom.args[0]
-    count = _width(atom)
-    roots = [root_of(part.atom, count) for part in form.parts]
-    constants = np.broadcast_to(form.constant, (atom.size,))
-    squares = all(np.all(part.coefficients >= 0) for part in form.parts)
-    if not roots or None in roots or form.terms or not squares or np.any(constants < 0):
-        return cvxpy.sqrt(_form(form, x))
-    members: list[tuple[Any, Any]] = [(np.arange(atom.size), np.sqrt(constants))]
-    for part, root in zip(form.parts, roots, strict=True):
-        assert root is not None
-        weights = np.sqrt(np.broadcast_to(part.coefficients, (part.atom.size,)))
-        members.append((part.row_numbers(), cvxpy.multiply(weights, _form(root, x))))
-    norms = []
-    for k in range(atom.size):
-        mine = [values[np.flatnonzero(rows == k)] for rows, values in members]
-        norms.append(cvxpy.norm(cvxpy.hstack(mine), 2))
-    return cvxpy.hstack(norms)
-
-
-def _power(atom: Atom, inner: list[Any]) -> Any:
-    cvxpy = _library()
-
-    exponents = np.broadcast_to(atom.numbers[0], (atom.size,))
-    if np.all(exponents == exponents[0]):
-        return cvxpy.power(inner[0], float(exponents[0]))
-    return cvxpy.hstack([cvxpy.power(inner[0][k], float(p)) for k, p in enumerate(exponents)])
-
-
-def _product(atom: Atom, inner: list[Any]) -> Any:
-    """Return a square, an entropy, or what CVXPY makes of a product."""
-    cvxpy = _library()
-
-    first, second = atom.args
-    count = _width(atom)
-    for left, right, value in ((first, second, inner[0]), (second, first, inner[1])):
-        logs = right.parts
-        plain = right.is_affine or right.terms or np.any(right.constant) or len(logs) != 1
-        if not plain and logs[0].atom.function == "log" and left.is_affine:
-            argument = logs[0].atom.args[0]
-            if np.all(logs[0].coefficients == 1.0) and same(argument, left, count):
-                return -cvxpy.entr(value)
-    if same(first, second, count):
-        return cvxpy.square(inner[0])
-    return cvxpy.multiply(inner[0], inner[1])
-
-
-def root_of(atom: Atom, count: int) -> Form | None:
-    """Return the affine form whose square an atom is, None when there is none."""
-    if atom.function == "power" and np.all(atom.numbers[0] == 2.0) and atom.args[0].is_affine:
-        return atom.args[0]
-    if atom.function == "product" and same(atom.args[0], atom.args[1], count):
-        return atom.args[0]
-    return None
-
-
-def same(first: Form, second: Form, count: int) -> bool:
-    """Return whether two affine forms are equal."""
-    if not (first.is_affine and second.is_affine):
-        return False
-    difference = affine_matrix(first, count) - affine_matrix(second, count)
-    shifted = np.broadcast_to(first.constant - second.constant, (first.size,))
-    return not shifted.any() and int(difference.count_nonzero()) == 0
-
-
-def _width(atom: Atom) -> int:
-    """Return one more than the largest column in an atom's arguments."""
-    forms = [*atom.args, *(f for form in atom.args for inner in atoms(form) for f in inner.args)]
-    columns = [term.columns for form in forms for term in form.terms if len(term.columns)]
-    return 1 + max((int(numbers.max()) for numbers in columns), default=0)
-
-
-def _quotient(atom: Atom, x: Any) -> Any:
-    """Return a square over what it is divided by as such, else a product with a reciprocal."""
-    cvxpy = _library()
-
-    over = atom.args[0]
-    parts = over.parts
-    if len(parts) == 1 and not over.terms and not np.any(over.constant):
-        rows, weights = parts[0].row_numbers(), parts[0].coefficients
-        root = root_of(parts[0].atom, _width(atom))
-        if root is not None and np.array_equal(rows, np.arange(atom.size)) and np.all(weights >= 0):
-            scale = np.sqrt(np.broadcast_to(weights, rows.shape))
-            top, under = cvxpy.multiply(scale, _form(root, x)), _form(atom.args[1], x)
-            pairs = [cvxpy.quad_over_lin(top[k], under[k]) for k in range(atom.size)]
-            return cvxpy.hstack(pairs)
-    return cvxpy.multiply(_form(over, x), cvxpy.inv_pos(_form(atom.args[1], x)))
-
-
-_ATOMS: Final[dict[str, Callable[[Atom, list[Any]], Any]]] = {
-    **{name: _of(f.cvxpy) for name, f in ELEMENTARY.items() if f.cvxpy is not None},
-    "power": _power,
-    "product": _product,
-}
-
-
 def member(solver: str) -> Adapter:
-    """Return the adapter of one of CVXPY's solvers, by its name in small letters.
-
-    One that is none of :data:`SOLVERS` runs as ``cvxpy:<solver>`` with its own defaults.
-    """
+    """Return the adapter of one of CVXPY's solvers, by its name in small letters."""
     known, name, needs = SOLVERS.get(solver), solver, ["cvxpy", solver]
     if known is None:
         known = Solver(f"CVXPY ({solver})", {}, COMMON, CONES)
@@ -421,8 +211,6 @@ def _solve(
     """Solve a checked convex program in this process."""
     started = time.perf_counter()
     reason = discrete_refusal(program)
-    if reason is None:
-        reason = _unknown_sign(program)
     if reason is not None:
         raise EngiagentError(f"{known.name} cannot take this program: {reason}")
     result = conclude(program, options, _run(solver, known, program, options))
@@ -430,7 +218,7 @@ def _solve(
 
 
 def _run(solver: str, known: Solver, program: Program, options: SolveOptions) -> Ending:
-    cvxpy = _library()
+    import cvxpy
 
     names = {name.lower(): name for name in cvxpy.installed_solvers()}
     if solver not in names:
@@ -447,10 +235,6 @@ def _run(solver: str, known: Solver, program: Program, options: SolveOptions) ->
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on limits CVXPY warns; the status says it
             built.problem.solve(solver=names[solver], **settings)
-    except cvxpy.error.DCPError as error:
-        raise EngiagentError(
-            f"{known.name} cannot take this program: {_rule_broken(program, built)}"
-        ) from error
     except cvxpy.error.SolverError as error:
         words = f"{known.name} gave up: {str(error)[:200]}"
         return Ending(kind="failed", words=words, solver=known.name, version=version)
@@ -464,8 +248,7 @@ def _run(solver: str, known: Solver, program: Program, options: SolveOptions) ->
         words = f"time limit of {options.time_limit:g} s reached"
     elif kind == "limit":
         kind, words = "failed", f"{known.name} stopped at its maximum iterations"
-    value = built.x.value
-    x = None if value is None else np.asarray(value, dtype=np.float64)
+    x = None if built.x.value is None else np.asarray(built.x.value, dtype=np.float64)
     return Ending(
         kind=kind,
         words=words,
@@ -473,49 +256,5 @@ def _run(solver: str, known: Solver, program: Program, options: SolveOptions) ->
         version=version,
         iterations=int(getattr(stats, "num_iters", None) or 0),
         x=x,
-        row_dual=None if x is None else built.multipliers(program, x),
+        row_dual=None if x is None else built.multipliers(program),
     )
-
-
-def _unknown_sign(program: Program) -> str | None:
-    """Return which argument may be negative where CVXPY takes it for granted that it is not."""
-    for part in program.nonlinear:
-        inner = [part.atom, *(atom for form in part.atom.args for atom in atoms(form))]
-        for atom in inner:
-            form = atom.args[-1]
-            if atom.function == "power":
-                exponent = np.unique(atom.numbers[0])
-                whole = exponent == np.round(exponent)
-                fits = ~whole | ((exponent >= 0) & (exponent % 2 == 0)) | (exponent == 1)
-                if fits.all():
-                    continue  # roots of negative numbers do not exist, even powers are defined
-            elif atom.function != "quotient" or form.is_constant:
-                continue
-            positive = all(
-                below.atom.function in ("exp", "sqrt") and np.all(below.coefficients >= 0)
-                for below in form.parts
-            )
-            low = interval(Form(form.size, form.constant, form.terms), program)[0]
-            if not (positive and np.all(low >= 0)):
-                place = f" in {atom.origin}" if atom.origin else ""
-                return f"the argument of {atom.function}{place} may be negative"
-    return None
-
-
-def _rule_broken(program: Program, built: CvxpyProblem) -> str:
-    """Return which function stands where CVXPY's rules do not allow it."""
-    sign = -1.0 if program.sense == "maximize" else 1.0
-    for part, (atom, terms) in zip(program.nonlinear, built.atoms, strict=True):
-        rows = part.row_numbers()
-        inside = rows[rows != OBJECTIVE]
-        goal = len(inside) < len(rows)
-        above = np.isfinite(program.row_upper[inside]).any() or (goal and sign > 0)
-        below = np.isfinite(program.row_lower[inside]).any() or (goal and sign < 0)
-        if (above and not terms.is_convex()) or (below and not terms.is_concave()):
-            place = f" in {atom.origin}" if atom.origin else ""
-            shape = "convex" if above and not terms.is_convex() else "concave"
-            return (
-                f"{atom.function}{place} stands where only a {shape} function may, and CVXPY's "
-                "rules (DCP) do not show that it is one"
-            )
-    return "CVXPY's rules (DCP) do not show that it is convex"

@@ -14,11 +14,8 @@ from engiagent.formulations.classify import has_convex_products
 from engiagent.formulations.program import NO_PRODUCTS, Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers import linear
-from engiagent.solvers.convex.curvature import of_objective
-from engiagent.solvers.convex.derivatives import matrix
-from engiagent.solvers.convex.optimality import Account, Multipliers, examine
-from engiagent.solvers.convex.polish import polished
-from engiagent.solvers.objectives import without_objective
+from engiagent.solvers.convex.optimality import Account, examine, polished
+from engiagent.solvers.goals import without_objective
 from engiagent.solvers.result import SolveOptions, SolverResult, Status
 
 ACCEPTED: Final = 1e-6
@@ -37,35 +34,28 @@ class Ending:
     version: str
     iterations: int = 0
     x: Floats | None = None
-    row_dual: Floats | Multipliers | None = None
-    ray: Floats | None = None
+    row_dual: Floats | None = None
 
 
 def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverResult:
-    """Return the result that an ending amounts to.
-
-    ``program``: a convex program. ``options``: limits of the proof that an infeasible program has
-    no point. ``ending``: what the solver says.
-    """
-    if ending.kind == "infeasible":
-        return _infeasible(program, options, ending)
-    if ending.kind == "unbounded":
-        return _unbounded(program, options, ending)
+    """Return the result that an ending of a convex program amounts to."""
+    if ending.kind in ("infeasible", "unbounded"):
+        return _without_optimum(program, options, ending)
     account = account_of(program, ending)
-    if account is not None and account.violation <= ACCEPTED and account.gap <= ACCEPTED:
-        return _with_point(ending, "optimal", "optimal", account)
-    if ending.kind not in ("limit", "interrupted") and has_linear_rows(program):
-        told = _settled(program, options, ending)
-        if told is not None:
-            return told
     found = account is not None and account.violation <= ACCEPTED
+    if account is not None and found and account.gap <= ACCEPTED:
+        return with_point(ending, "optimal", "optimal", account)
+    if ending.kind not in ("limit", "interrupted") and has_linear_rows(program):
+        point = _feasibility(program, options)
+        if point.status == "infeasible":
+            return replace(plain(ending, "infeasible", point.reason), farkas=point.farkas)
     kept = "the best schedule so far is kept" if found else "no schedule found"
     status: Status
     if ending.kind == "limit":
         status, reason = ("feasible" if found else "limit"), f"{ending.words}, {kept}"
     elif ending.kind == "interrupted":
         status, reason = "interrupted", f"{ending.words}, {kept}"
-    elif found and account is not None:
+    elif account is not None and found:
         status = "feasible"
         reason = f"{ending.words}, but a gap of {account.gap:.1e} to the proven bound is left"
         if account.bound is None:
@@ -73,8 +63,8 @@ def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverR
     else:
         off = "" if account is None else f"; its point breaks a limit by {account.violation:.1e}"
         status, reason = "error", f"{ending.words}{off}"
-    if found and account is not None:
-        return _with_point(ending, status, reason, account)
+    if account is not None and found:
+        return with_point(ending, status, reason, account)
     return plain(ending, status, reason)
 
 
@@ -105,7 +95,8 @@ def account_of(program: Program, ending: Ending) -> Account | None:
     return polished(program, examine(program, x, dual))
 
 
-def _with_point(ending: Ending, status: Status, reason: str, account: Account) -> SolverResult:
+def with_point(ending: Ending, status: Status, reason: str, account: Account) -> SolverResult:
+    """Return a result with the point of an account, its duals and its bound."""
     return replace(
         plain(ending, status, reason),
         x=account.x,
@@ -123,102 +114,25 @@ def _feasibility(program: Program, options: SolveOptions) -> SolverResult:
     return linear.solve_here(bare, replace(options, start=None, log=None))
 
 
-def _infeasible(program: Program, options: SolveOptions, ending: Ending) -> SolverResult:
+def _without_optimum(program: Program, options: SolveOptions, ending: Ending) -> SolverResult:
+    """Return what a solver's word that there is no point, or no best one, amounts to."""
+    what = "no point satisfies all constraints"
+    if ending.kind == "unbounded":
+        what = "the objective improves without end"
+    said = plain(ending, "infeasible", f"{what}, says {ending.solver} ({ending.words})")
+    if ending.kind == "unbounded":
+        said = replace(said, status="unbounded")
     if not has_linear_rows(program):
-        reason = f"no point satisfies all constraints, says {ending.solver} ({ending.words})"
-        return plain(ending, "infeasible", reason)
-    found = _feasibility(program, options)
-    if found.status == "infeasible":
-        return replace(plain(ending, "infeasible", found.reason), farkas=found.farkas)
-    if found.x is None:
-        reason = f"{ending.words}, which HiGHS does not confirm: {found.reason}"
-        return plain(ending, "error", reason)
+        return said
+    point = _feasibility(program, options)
+    if point.status == "infeasible":
+        return replace(plain(ending, "infeasible", point.reason), farkas=point.farkas)
+    if ending.kind == "unbounded":
+        return said
     reason = f"{ending.words}, but HiGHS has a point that satisfies all constraints"
+    if point.x is None:
+        reason = f"{ending.words}, which HiGHS does not confirm: {point.reason}"
     return plain(ending, "error", reason)
-
-
-def _unbounded(program: Program, options: SolveOptions, ending: Ending) -> SolverResult:
-    """Call a program unbounded when it has a point and a direction that improves it."""
-    ray = None if ending.ray is None else _as_ray(program, ending.ray)
-    if program.nonlinear or not has_linear_rows(program):
-        reason = f"the objective improves without end, says {ending.solver} ({ending.words})"
-        return replace(plain(ending, "unbounded", reason), ray=ray)
-    found = _feasibility(program, options)
-    if found.status == "infeasible":
-        return replace(plain(ending, "infeasible", found.reason), farkas=found.farkas)
-    ray = recession_ray(program)
-    if ray is not None:
-        return replace(plain(ending, "unbounded", linear.unbounded_reason(program, ray)), ray=ray)
-    return plain(ending, "error", f"{ending.words}, but nothing improves the objective endlessly")
-
-
-def _settled(program: Program, options: SolveOptions, ending: Ending) -> SolverResult | None:
-    """Return that a program with linear rows is infeasible or unbounded, when that is why."""
-    found = _feasibility(program, options)
-    if found.status == "infeasible":
-        return replace(plain(ending, "infeasible", found.reason), farkas=found.farkas)
-    ray = None if program.nonlinear else recession_ray(program)
-    if found.x is None or ray is None:
-        return None
-    return replace(plain(ending, "unbounded", linear.unbounded_reason(program, ray)), ray=ray)
-
-
-def recession_ray(program: Program) -> Floats | None:
-    """Return a direction that keeps rows and bounds and improves the objective without end.
-
-    For linear rows and a convex quadratic objective with Hessian P: a direction d with
-    ``P d = 0`` that the bounds allow and along which the cost falls, by a linear program.
-    None when there is no such direction, so that the objective is bounded or nothing is feasible.
-    """
-    from scipy.optimize import linprog
-    from scipy.sparse import vstack
-
-    sign = -1.0 if program.sense == "maximize" else 1.0
-    rows = matrix(program)
-    low, high = np.isfinite(program.row_lower), np.isfinite(program.row_upper)
-    curvature = of_objective(program)
-    bent = np.flatnonzero(np.diff(curvature.indptr))
-    left = vstack([rows[high], -rows[low]], format="csr")
-    flat = curvature[bent]
-    bounds = np.column_stack(
-        [
-            np.where(np.isfinite(program.column_lower), 0.0, -1.0),
-            np.where(np.isfinite(program.column_upper), 0.0, 1.0),
-        ]
-    )
-    found = linprog(
-        sign * program.cost,
-        A_ub=left,
-        b_ub=np.zeros(left.shape[0]),
-        A_eq=flat,
-        b_eq=np.zeros(len(bent)),
-        bounds=bounds,
-    )
-    if found.status != 0 or sign * float(program.cost @ found.x) >= -ACCEPTED * float(
-        np.max(np.abs(program.cost), initial=0.0)
-    ):
-        return None
-    return _as_ray(program, np.asarray(found.x, dtype=np.float64))
-
-
-def _as_ray(program: Program, direction: Floats) -> Floats | None:
-    """Return a direction scaled to size 1 when it keeps the linear rows and bounds, else None."""
-    size = float(np.max(np.abs(direction), initial=0.0))
-    if not (np.isfinite(size) and size > 0):
-        return None
-    ray = direction / size
-    ray[np.abs(ray) < ACCEPTED] = 0.0
-    moves = matrix(program) @ ray
-    kept = _recedes(moves, program.row_lower, program.row_upper) and _recedes(
-        ray, program.column_lower, program.column_upper
-    )
-    return ray + 0.0 if kept else None
-
-
-def _recedes(moves: Floats, lower: Floats, upper: Floats) -> bool:
-    down = (moves >= -ACCEPTED) | ~np.isfinite(lower)
-    up = (moves <= ACCEPTED) | ~np.isfinite(upper)
-    return bool(np.all(down & up))
 
 
 def refusal(program: Program) -> str | None:
@@ -230,9 +144,8 @@ def refusal(program: Program) -> str | None:
         return "it has functions that are neither linear nor quadratic"
     if len(program.products.of_rows().rows):
         return "it has products of variables in constraints"
-    sign = -1.0 if program.sense == "maximize" else 1.0
     if not has_convex_products(program):
-        return f"its objective is not {'concave' if sign < 0 else 'convex'}"
+        return f"its objective is not {'concave' if program.sense == 'maximize' else 'convex'}"
     return None
 
 

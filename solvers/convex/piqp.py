@@ -27,11 +27,11 @@ from engiagent.formulations.values import Floats, Ints
 from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
 from engiagent.solvers.convex.outcome import Ending, conclude, refusal
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.session_shift import stages_of
+from engiagent.solvers.stages import stages_of
 
 NAME: Final = "PIQP"
 CLASSES: Final[dict[ProblemClass, Need]] = {"LP": "convex", "QP": "convex"}
-FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "ray", "global"})
+FEATURES: Final[frozenset[Feature]] = frozenset({"duals", "farkas", "global"})
 OPTIONS: Final = {
     "gap": "convex programs are solved to 1e-9 whatever it says",
     "seed": "makes no random choices",
@@ -51,10 +51,7 @@ KINDS: Final = {
 
 
 def solve_here(program: Program, options: SolveOptions, watch: Watch | None = None) -> SolverResult:
-    """Solve a checked program in this process.
-
-    Raises EngiagentError when the program is no convex quadratic one.
-    """
+    """Solve a checked convex quadratic program in this process."""
     started = time.perf_counter()
     reason = refusal(program)
     if reason is not None:
@@ -71,7 +68,6 @@ def solve_here(program: Program, options: SolveOptions, watch: Watch | None = No
         iterations=int(solver.result.info.iter),
         x=x,
         row_dual=sign * pattern.row_dual(solver.result, program.row_count),
-        ray=x,
     )
     result = conclude(program, options, ending)
     return replace(result, seconds=time.perf_counter() - started)

@@ -1,48 +1,39 @@
 """The adapter of SCIP: every class, to global optimality.
 
 Whole numbers are rounded exactly; a program that is linear once they, and all conditions, are
-fixed is then solved again by the simplex method, so that the point is exact and duals exist. A
-curved rest is solved again by a method that is exact (:mod:`engiagent.solvers.remainder`).
+fixed is then solved again by the simplex method, so that the point is exact and duals exist.
 Infeasible linear programs come with multipliers that prove it, from the same method.
 """
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
+from engiagent.formulations.classify import CLASSES as EVERY_CLASS
 from engiagent.formulations.classify import ProblemClass
 from engiagent.formulations.program import Program
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
-from engiagent.solvers.feasibility import ACCEPTED, worst_violation
-from engiagent.solvers.level_sets import confined
-from engiagent.solvers.objectives import without_objective
-from engiagent.solvers.remainder import EXACT, exact_rest, is_curved
+from engiagent.solvers.feasibility import ACCEPTED, made_whole, worst_violation
+from engiagent.solvers.goals import without_objective
 from engiagent.solvers.result import (
     Floats,
+    Progress,
     SolveOptions,
     SolverResult,
     Status,
     relative_gap,
     remaining,
 )
-from engiagent.solvers.rounding import Whole, made_whole
 from engiagent.solvers.scip.build import Built, build
-from engiagent.solvers.scip.watching import watched
 
 NAME: Final = "SCIP"
-CLASSES: Final[dict[ProblemClass, Need]] = {
-    "LP": "any",
-    "QP": "any",
-    "SOCP": "any",
-    "MILP": "any",
-    "MIQP": "any",
-    "MISOCP": "any",
-    "NLP": "any",
-    "MINLP": "any",
-}
+CLASSES: Final[dict[ProblemClass, Need]] = dict.fromkeys(EVERY_CLASS, "any")
 FEATURES: Final[frozenset[Feature]] = frozenset(
     {"indicators", "sos1", "farkas", "global", "start", "progress", "interrupt", "incumbents"}
 )
@@ -65,17 +56,6 @@ LIMITS: Final = {
 SOLVED: Final = ("optimal", "gaplimit")
 OUT_OF_MEMORY: Final = "insufficient memory"
 TOLERANCE: Final = 1e-7
-FINE: Final = 1e-10
-"""Tolerances of the first run, and of one whose bound turned out to lean on broken rows: the least
-that its linear solver takes. The bound stays off by the root of it."""
-LONGER: Final = 5.0
-"""How much longer than the first the second run may take."""
-TOUCHING: Final = 1e-3
-"""Largest gap that broken rows explain; a point further off is another optimum."""
-LOOSE: Final = (
-    "the point keeps all rows; the proven bound lets curved rows be broken by the solver's "
-    "tolerance, which leaves a gap"
-)
 ENDLESS: Final = 1e15
 
 
@@ -100,68 +80,22 @@ def _solve(program: Program, options: SolveOptions, watch: Watch | None) -> Solv
         return _stopped(program, options, built, status, None)
     left = remaining(options, started)
     whole = made_whole(program, left, x, lambda rest: _rest(rest, left))
-    found = _with_point(program, built, whole)
+    objective, bound = program.objective_at(whole.x), _bound(built)
+    found = _result(
+        program,
+        built,
+        "feasible",
+        "",
+        x=whole.x,
+        objective=objective,
+        bound=bound,
+        gap=None if bound is None else relative_gap(objective, bound),
+        row_dual=whole.row_dual,
+        column_dual=whole.column_dual,
+    )
     if status not in SOLVED:
         return _stopped(program, options, built, status, found)
-    result = _optimal(program, options, built, found)
-    if result.x is None or not is_curved(program):
-        return result
-    spent = time.perf_counter() - started
-    return _sharpened(program, remaining(options, started), watch, result, spent)
-
-
-def _sharpened(
-    program: Program, options: SolveOptions, watch: Watch | None, result: SolverResult, spent: float
-) -> SolverResult:
-    """Return the result with a point that keeps curved rows to rounding, where there is one.
-
-    When that point is off the bound, the bound allows for broken rows; it is then proven anew with
-    a smaller tolerance, for a time in proportion to what was ``spent``. [s]
-    """
-    assert result.x is not None
-    began = time.perf_counter()
-    exact = exact_rest(program, options, result.x)
-    better = result if exact is None else _exact(program, options, result, exact)
-    if better.status == "optimal" and (exact is not None or not _is_broken(program, result)):
-        return better
-    # Not from the exact point: it would have to be proven without the tolerance.
-    finer = remaining(replace(options, start=None), began)
-    finer = replace(finer, time_limit=min(finer.time_limit or np.inf, spent * LONGER + 1.0))
-    built, status = _run(program, finer, watch, FINE)
-    x = _point(built)
-    if status not in SOLVED or x is None:
-        return better
-    whole = made_whole(program, finer, x, lambda rest: _rest(rest, finer))
-    again = _optimal(program, options, built, _with_point(program, built, whole))
-    if again.x is None or not _is_broken(program, again):
-        return better if again.x is None else again
-    closer = exact_rest(program, remaining(options, began), again.x) or exact
-    if closer is None:
-        return again
-    sharp = _exact(program, options, again, closer)
-    return sharp if sharp.gap is not None and sharp.gap <= TOUCHING else again
-
-
-def _is_broken(program: Program, result: SolverResult) -> bool:
-    """Whether a point breaks a row by more than rounding, and could do better."""
-    assert result.x is not None
-    free = not bool(program.integrality.all())
-    return free and worst_violation(program, result.x).amount > EXACT
-
-
-def _exact(
-    program: Program, options: SolveOptions, result: SolverResult, exact: SolverResult
-) -> SolverResult:
-    """Return the result with the point of its rest; a convex rest that is all has its own proof."""
-    assert exact.objective is not None
-    bound = result.bound
-    if exact.status == "optimal" and not program.is_mip and exact.bound is not None:
-        bound = exact.bound
-    gap = None if bound is None else relative_gap(exact.objective, bound)
-    found = replace(result, x=exact.x, objective=exact.objective, bound=bound, gap=gap)
-    if gap is None or gap > max(2 * options.gap, 1e-6):
-        return replace(found, status="feasible", reason=LOOSE)
-    return replace(found, status="optimal", reason="optimal")
+    return _optimal(program, options, built, found)
 
 
 def _rest(program: Program, options: SolveOptions) -> Floats | None:
@@ -170,15 +104,10 @@ def _rest(program: Program, options: SolveOptions) -> Floats | None:
     return _point(built)
 
 
-def _run(
-    program: Program, options: SolveOptions, watch: Watch | None, tolerance: float = TOLERANCE
-) -> tuple[Built, str]:
-    known = confined(program, options)
-    if options.start is None and known.start is not None:
-        options = replace(options, start=known.start)
-    built = build(known.program, known.bound)
+def _run(program: Program, options: SolveOptions, watch: Watch | None) -> tuple[Built, str]:
+    built = build(program)
     _set(built.model, options)
-    built.model.setParam("numerics/feastol", tolerance)
+    built.model.setParam("numerics/feastol", TOLERANCE)
     if options.start is not None:
         _begin_at(built, options.start)
     try:
@@ -216,23 +145,6 @@ def _point(built: Built) -> Floats | None:
         return None
     x = built.point(built.model.getBestSol())
     return x if bool(np.all(np.isfinite(x))) else None
-
-
-def _with_point(program: Program, built: Built, whole: Whole) -> SolverResult:
-    objective = program.objective_at(whole.x)
-    bound = _bound(built)
-    return _result(
-        program,
-        built,
-        "feasible",
-        "",
-        x=whole.x,
-        objective=objective,
-        bound=bound,
-        gap=None if bound is None else relative_gap(objective, bound),
-        row_dual=whole.row_dual,
-        column_dual=whole.column_dual,
-    )
 
 
 def _bound(built: Built) -> float | None:
@@ -323,3 +235,60 @@ def _result(
         nodes=int(built.model.getNTotalNodes()),
         **values,
     )
+
+
+POLL: Final = 0.05
+
+
+@contextmanager
+def watched(built: Built, watch: Watch | None) -> Iterator[None]:
+    """Let a watch hear of better points of the solve that runs inside, and stop it."""
+    if watch is None:
+        yield
+        return
+    # The model keeps its handlers alive; nothing of them may be shared between models.
+    built.model.includeEventhdlr(_handler(built, watch), "engiagent", "better points")
+    ended = threading.Event()
+
+    def obey() -> None:
+        while not ended.wait(POLL):
+            if watch.cancelled():
+                built.model.interruptSolve()
+                return
+
+    thread = threading.Thread(target=obey, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _handler(built: Built, watch: Watch) -> Any:
+    """Return an event handler; its class exists only once SCIP is loaded."""
+    from pyscipopt.scip import PY_SCIP_EVENTTYPE, Eventhdlr
+
+    class Handler(Eventhdlr):
+        def eventinit(self) -> None:
+            self.model.catchEvent(PY_SCIP_EVENTTYPE.BESTSOLFOUND, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(PY_SCIP_EVENTTYPE.BESTSOLFOUND, self)
+
+        def eventexec(self, event: Any) -> None:
+            x = built.point(self.model.getBestSol())
+            if watch.on_incumbent is not None:
+                watch.on_incumbent(x)
+            if watch.on_progress is not None:
+                elapsed = float(self.model.getSolvingTime())
+                best = float(self.model.getPrimalbound())
+                bound = _bound(built)
+                gap = None if bound is None else relative_gap(best, bound)
+                nodes = int(self.model.getNTotalNodes())
+                report = Progress(
+                    elapsed=elapsed, nodes=nodes, objective=best, bound=bound, gap=gap
+                )
+                watch.on_progress(report)
+
+    return Handler()

@@ -47,11 +47,8 @@ class Built:
         return np.array([value(solution, variable) for variable in self.variables], np.float64)
 
 
-def build(program: Program, bound: float | None = None) -> Built:
-    """Return the model, complete but for settings.
-
-    ``bound`` is one on the objective, in its own sense, that is known of a curved one.
-    """
+def build(program: Program) -> Built:
+    """Return the model, complete but for settings."""
     from pyscipopt import Model
 
     model = Model()
@@ -64,7 +61,7 @@ def build(program: Program, bound: float | None = None) -> Built:
     conditions = _conditions(program)
     curved = curved_rows(program)
     if len(curved):
-        _add_curved(model, program, variables, curved, conditions, bound)
+        _add_curved(model, program, variables, curved, conditions)
     _add_linear(model, program, variables, curved, conditions)
     for group in program.sos1:
         model.addConsSOS1([variables[column] for column in group.tolist()])
@@ -159,7 +156,6 @@ def _add_curved(
     variables: list[Any],
     curved: list[int],
     conditions: dict[int, tuple[int, bool]],
-    bound: float | None,
 ) -> None:
     """Add the rows with products and functions, and a variable for a curved objective."""
     from pyscipopt.scip import Expr, ExprCons, Term, VarExpr
@@ -170,12 +166,6 @@ def _add_curved(
             value = model.addVar("objective", "C", None, None, 1.0)
             side = (None, 0.0) if program.sense == "minimize" else (0.0, None)
             model.addCons(ExprCons(expression + (-1.0) * value, *side))
-            if bound is not None:
-                used = np.flatnonzero(program.cost).tolist()
-                whole = {Term(variables[column]): float(program.cost[column]) for column in used}
-                known = bound - program.offset
-                sides = (known, None) if program.sense == "minimize" else (None, known)
-                model.addCons(ExprCons(Expr({**whole, Term(value): 1.0}), *sides))
             continue
         limits = (_limit(program.row_lower[row]), _limit(program.row_upper[row]))
         if limits == (None, None):

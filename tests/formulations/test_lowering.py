@@ -15,7 +15,6 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.solvers.solving import solve
 from tests.blueprints import blueprint as core_blueprint
-from tests.blueprints import constraint, variable
 
 Point = dict[str, int]
 
@@ -242,12 +241,3 @@ def test_what_no_bound_limits_becomes_a_conditional_row() -> None:
     program = compile_blueprint(free)
     assert len(program.indicators.rows) == 1
     assert program.indicators.active.tolist() == [1]
-
-
-def test_a_table_of_a_variable_whose_bounds_contradict_each_other_has_rows_all_the_same() -> None:
-    document = core_blueprint(
-        decision_variables=[variable("x", lower=8, upper=1)],
-        constraints=[constraint("piecewise(x, (0, 1, 3, 6), (0, 3, 4, 1)) <= 5")],
-        objective_function={"sense": "minimize", "unit": "kW", "expression": "x"},
-    )
-    assert solve(compile_blueprint(document)).status == "infeasible"

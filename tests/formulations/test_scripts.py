@@ -197,25 +197,6 @@ def test_what_only_pyomo_says(core: dict[str, Any], tmp_path: Path) -> None:
     agree(outputs(tmp_path), {"model": solve(compile_blueprint(document)).objective})
 
 
-def test_rows_stand_below_what_the_blueprint_says() -> None:
-    document = blueprint(
-        sets=[{"name": "T", "kind": "periods", "periods": 3}],
-        decision_variables=[
-            variable("charge", "t in T", description="power into the store"),
-            variable("on", "t in T", type="binary", unit="1"),
-        ],
-        constraints=[
-            constraint("implies(on[t], charge[t] >= 4)", "t in T", name="least charge"),
-            constraint("charge[t] <= 5", "t in T", name="rating", constraint_id="C2"),
-        ],
-        objective_function={"sense": "maximize", "unit": "kW", "expression": "charge[1]"},
-    )
-    text = emit_pyomo(document)
-    assert "# least charge: implies(on[t], charge[t] >= 4) for t in T\nrows(" in text
-    assert "# rating: charge[t] <= 5 for t in T\nrows(" in text
-    assert "# [kW] over T power into the store" in text
-
-
 def test_a_script_reads_like_the_model() -> None:
     text = blueprint(
         sets=[

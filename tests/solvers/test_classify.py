@@ -121,11 +121,6 @@ def test_class_and_convexity(made: Program, kind: str, convexity: str) -> None:
     assert (found.problem_class, found.convexity) == (kind, convexity), found.reasons
 
 
-def test_the_reason_names_the_constraint() -> None:
-    made = program(3, 2, products=products((1, 1, 0, 1.0)))
-    assert "C1" in " ".join(classify(made).reasons)
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.booleans())
 def test_definite_is_what_the_eigenvalues_say(seed: int, n: int, turned: bool) -> None:
     random = np.random.default_rng(seed)
@@ -155,22 +150,6 @@ def test_a_chain_of_many_columns_is_decided_by_its_band(diagonal: float, convex:
     values = np.concatenate([diagonal * weights**2, -2 * weights[1:] * weights[:-1]])
     rows = np.zeros(len(first), np.int64)
     assert positive_semidefinite(rows, first, second, values, 1).tolist() == [convex]
-
-
-def test_a_wide_net_is_decided_by_sparse_factors() -> None:
-    random = np.random.default_rng(3)
-    n, width = 400, 130
-    edges = np.unique(np.sort(random.integers(0, n, (2 * n, 2)), axis=1), axis=0)
-    edges = edges[edges[:, 0] != edges[:, 1]]
-    for shift, convex in ((1e-3, True), (-0.5, False)):
-        # The Laplacian of a graph is convex; every node has its degree on the diagonal.
-        degree = np.bincount(edges.ravel(), minlength=n).astype(float) + shift
-        first = np.concatenate([np.arange(n), edges[:, 1]])
-        second = np.concatenate([np.arange(n), edges[:, 0]])
-        values = np.concatenate([degree, np.full(len(edges), -2.0)])
-        rows = np.zeros(len(first), np.int64)
-        assert positive_semidefinite(rows, first, second, values, 1).tolist() == [convex]
-    assert width < n
 
 
 # --- shapes of functions against midpoints --------------------------------------------------------
@@ -243,14 +222,6 @@ def test_what_is_called_convex_lies_below_its_chords(
             assert middle[0] <= ends[0] + room  # also: defined between two points where it is
         if found.concave[0]:
             assert middle[0] >= ends[0] - room
-
-
-def test_a_norm_is_convex() -> None:
-    x, y = variables(X), variables(Y)
-    squares = applied(Atom("product", 1, (x, x))) + applied(Atom("product", 1, (y - 1.0, y - 1.0)))
-    length = applied(Atom("sqrt", 1, (squares + 0.5,)))
-    found = Judge(np.full(2, -INF), np.full(2, INF)).form(length)
-    assert (found.convex.tolist(), found.concave.tolist()) == ([True], [False])
 
 
 def test_a_large_quadratic_program_is_classified_at_once() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engiagent.solvers.netting import netted
+from engiagent.solvers.feasibility import netted
 from engiagent.solvers.result import SolverResult
 from tests.solvers.programs import _program
 

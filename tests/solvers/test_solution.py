@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from engiagent.errors import InputError
 from engiagent.formulations.program import (
@@ -18,14 +16,7 @@ from engiagent.formulations.program import (
     Program,
     RowBlock,
 )
-from engiagent.solvers.arrays import NamedArray, SolutionArrays
-from engiagent.solvers.solution import (
-    load_arrays,
-    load_solution,
-    save_solution,
-    to_arrays,
-    to_dataset,
-)
+from engiagent.solvers.solution import load_solution, save_solution, to_dataset
 from engiagent.solvers.solving import solve
 from engiagent.units.unit import parse_unit
 
@@ -144,79 +135,9 @@ def test_the_unit_of_a_price_is_the_objectives_over_the_rows(unit: str) -> None:
     assert (price * parse_unit(unit).difference()).same_dimension(parse_unit("EUR"))
 
 
-def test_a_set_that_comes_twice_has_two_dimensions() -> None:
-    block = ColumnBlock(name="x", start=0, stop=4, unit="1", sets=("J", "J"), shape=(2, 2))
-    program = Program(
-        sense="maximize",
-        cost=np.arange(4.0),
-        column_lower=np.zeros(4),
-        column_upper=np.ones(4),
-        integrality=np.zeros(4, dtype=bool),
-        row_starts=np.zeros(1, dtype=int),
-        row_columns=np.zeros(0, dtype=int),
-        row_values=np.zeros(0),
-        row_lower=np.zeros(0),
-        row_upper=np.zeros(0),
-        columns=(block,),
-        coordinates={"J": Coordinate("J", "labels", np.array(["a", "b"]))},
-    )
-    data = to_dataset(program, solve(program, isolate=False))
-    assert data.x.dims == ("J", "J__2")
-    assert data.x.sel(J="b", J__2="a") == 1
-
-
 def test_unreadable_files_are_refused_with_a_message(tmp_path: Path) -> None:
     (tmp_path / "text.nc").write_text("no netCDF at all")
     with pytest.raises(InputError, match="no readable netCDF"):
         load_solution(tmp_path / "text.nc")
     with pytest.raises(InputError, match="no such file"):
         load_solution(tmp_path / "absent.nc")
-
-
-def test_arrays_and_dataset_say_the_same() -> None:
-    program = store()
-    result = solve(program)
-    arrays, dataset = to_arrays(program, result), to_dataset(program, result)
-    assert arrays.to_xarray().identical(dataset)
-    assert set(arrays.dims) == set(map(str, dataset.dims))
-    assert np.isnan(arrays["charge"].values[1])
-    assert arrays["charge"].attrs["units"] == "kW"
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    data=st.data(),
-    step=st.sampled_from([1, 900, 3600, 86_400, 5400]),
-    labels=st.lists(
-        st.text("abcäß _", min_size=1, max_size=8), min_size=1, max_size=4, unique=True
-    ),
-)
-def test_xarray_reads_a_file_as_it_is_read_here(
-    tmp_path: Path, data: st.DataObject, step: int, labels: list[str]
-) -> None:
-    count = data.draw(st.integers(1, 5))
-    start = np.datetime64("2025-10-26T00:00", "s") + data.draw(st.integers(0, 10**6))
-    times = (start + step * np.arange(count)).astype("M8[ns]")
-    floats = st.floats(allow_nan=True, allow_infinity=False)
-    values = data.draw(st.lists(floats, min_size=count, max_size=count))
-    given_ = SolutionArrays(
-        {
-            "power": NamedArray("power", ("T",), np.array(values), {"units": "kW"}),
-            "on": NamedArray("on", ("G",), np.arange(len(labels)) > 0, {}),
-            "size": NamedArray("size", (), np.array(3.5), {"units": "kWh", "role": "decision"}),
-        },
-        {
-            "T": NamedArray("T", ("T",), times, {"zone": "Europe/Berlin"}),
-            "G": NamedArray("G", ("G",), np.array(labels), {}),
-        },
-        {"status": "optimal", "objective": 1.5, "nodes": 3},
-    )
-    path = tmp_path / "any.nc"
-    save_solution(given_, path)
-    found = load_arrays(path)
-    with xarray.open_dataset(path) as theirs:
-        assert theirs.load().identical(given_.to_xarray())
-    for name, array in given_.variables.items():
-        np.testing.assert_array_equal(found[name].values, array.values)
-        assert dict(found[name].attrs) == dict(array.attrs)
-    assert dict(found.attrs) == dict(given_.attrs)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engiagent.errors import InputError
 from engiagent.formulations.exchange.lp_reader import parse_lp
-from engiagent.formulations.exchange.model import FileModel, SourceText, read_source, source_of
+from engiagent.formulations.exchange.model import FileModel, SourceText, source_of
 from engiagent.formulations.exchange.mps_reader import parse_mps
 from engiagent.formulations.exchange.to_blueprint import read_model
 from tests.formulations.exchange.programs import highs_of
@@ -48,22 +48,16 @@ def bounds(model: FileModel) -> dict[str, tuple[float, float]]:
     ("constraint", "wanted"),
     [
         ("c: x + 2y <= 4", ({"x": 1, "y": 2}, -INF, 4)),
-        ("c: x + 2 y =< 4", ({"x": 1, "y": 2}, -INF, 4)),
         ("c: x + 2 y < 4", ({"x": 1, "y": 2}, -INF, 4)),
         ("c: 2 x - y => 4.5e1", ({"x": 2, "y": -1}, 45, INF)),
-        ("c: - x + - 3 y = -.5", ({"x": -1, "y": -3}, -0.5, -0.5)),
         ("c: x - - y >= + 2", ({"x": 1, "y": 1}, 2, INF)),
         ("c: x + y + x <= 4", ({"x": 2, "y": 1}, -INF, 4)),
-        ("c: 3 * x <= 4", ({"x": 3}, -INF, 4)),
         ("c: x <= 1e30", ({"x": 1}, -INF, INF)),
         ("c: x >= -infinity", ({"x": 1}, -INF, INF)),
-        ("c: x\n + 2\n y\n <= 4", ({"x": 1, "y": 2}, -INF, 4)),
         ("c: x + y <= 4 \\ not >= 5", ({"x": 1, "y": 1}, -INF, 4)),
         ("c: x[1,2] + y(a-b) <= 4", ({"x[1,2]": 1, "y(a-b)": 1}, -INF, 4)),
-        ("c: x#1! + {y}@2 <= 4", ({"x#1!": 1, "{y}@2": 1}, -INF, 4)),
         ("c : é + größe <= 4", ({"é": 1, "größe": 1}, -INF, 4)),
         ("c: 2e1x + 3e <= 4", ({"x": 20, "e": 3}, -INF, 4)),
-        ("c: 0 x >= 3", ({}, 3, INF)),
         ("c: x + y >= 2\nc~upper: x + y <= 3", ({"x": 1, "y": 1}, 2, 3)),  # as the writer has it
     ],
 )
@@ -71,16 +65,6 @@ def test_lp_constraints(constraint: str, wanted: object) -> None:
     model = lp(f"min\n x\nst\n{constraint}\nend")
     assert rows(model)["c"] == wanted
     assert len(model.rows) == 1
-
-
-def test_lp_constraints_without_names_follow_one_another() -> None:
-    model = lp("max x\nsubject to\n x + y >= 2\n x - y <= 1\n -x + y <= 3\n 2 x <= 9\nEND")
-    assert rows(model) == {
-        "R1": ({"x": 1, "y": 1}, 2, INF),
-        "R2": ({"x": 1, "y": -1}, -INF, 1),
-        "R3": ({"x": -1, "y": 1}, -INF, 3),
-        "R4": ({"x": 2}, -INF, 9),
-    }
 
 
 @pytest.mark.parametrize(
@@ -103,19 +87,14 @@ def test_lp_objectives(objective: str, cost: dict[str, float], offset: float) ->
     ("bound", "wanted"),
     [
         ("x >= 2", (2, INF)),
-        ("2 <= x", (2, INF)),
         ("x <= 5", (0, 5)),
         ("-1 <= x <= 5", (-1, 5)),
-        ("5 >= x >= -1", (-1, 5)),
         ("x = 3", (3, 3)),
         ("x free", (-INF, INF)),
-        ("x FREE", (-INF, INF)),
         ("-inf <= x <= 5", (-INF, 5)),
         ("x >= -Infinity", (-INF, INF)),
-        ("x >= -1e20", (-INF, INF)),
         ("x <= +inf", (0, INF)),
         ("x <= -2", (0, -2)),  # LP files keep the lower bound: infeasible, as HiGHS and SCIP say
-        ("x <= 5\n x >= 1", (1, 5)),
         ("0 <= x\n -1 <= y", (0, INF)),
     ],
 )
@@ -167,19 +146,14 @@ def test_mps_ranges(tmp_path: Path, row: str, width: float, wanted: tuple[float,
     ("bound", "wanted", "agreed"),
     [
         ("UP BND x 5", (0, 5), True),
-        ("LO BND x -2", (-2, INF), True),
         ("FX BND x 3", (3, 3), True),
         ("FR BND x", (-INF, INF), True),
-        ("MI BND x", (-INF, INF), True),
         ("MI BND x 0", (-INF, INF), True),
         ("MI BND x\n UP BND x 4", (-INF, 4), True),
-        ("PL BND x", (0, INF), True),
         ("BV BND x", (0, 1), True),
         ("LI BND x 2", (2, INF), True),
-        ("UI BND x 6", (0, 6), True),
         ("LO BND x 1\n UP BND x 1e30", (1, INF), True),
         ("UP x 5", (0, 5), False),  # the set's name may be left out
-        ("FR x", (-INF, INF), False),
         ("MI BND x\n UP BND x -5", (-INF, -5), True),
         ("LO BND x 0\n UP BND x -5", (0, -5), False),
     ],
@@ -211,11 +185,6 @@ def test_mps_sense(layout: str) -> None:
     assert mps(small_mps("")).sense == "minimize"
 
 
-def test_mps_constant_of_the_objective_and_sets_without_names() -> None:
-    model = mps(small_mps("").replace(" RHS r 4", " r 4 cost -7.5"))
-    assert (model.offset, rows(model)["r"][2]) == (7.5, 4)
-
-
 # --- what is refused ---------------------------------------------------------------------------
 
 LP = "Minimize\n obj: x\nSubject To\n c: x + y >= 2\n{}End\n"
@@ -223,39 +192,25 @@ LP = "Minimize\n obj: x\nSubject To\n c: x + y >= 2\n{}End\n"
 NO_SUM = "this is no sum; found '%s'; expected terms left and one number right"
 BAD_LP = [
     ("", "1: the file is empty"),
-    ("max: 3x + 2y;\nc1: x <= 4;", "1: .*lp_solve"),
     ("hello", "1: this is no LP file; found 'hello'; expected Minimize"),
-    ("Minimize\n x\n", "3: the file is cut off; expected End"),
     ("Minimize\n x\nMaximize\n y\nEnd", "3: this section cannot stand here"),
     ("Subject To\n c: x >= 1\nEnd", "1: this section cannot stand here"),
-    (LP.format(" c: x <= 9\n"), "5: a second row of the same name; the first is on line 4"),
     (LP.format(" d: x y >= 3\n"), f"5: {NO_SUM % 'y >= 3'}"),
-    (LP.format(" d: 3 4 x >= 3\n"), f"5: {NO_SUM % '4 x >= 3'}"),
     (LP.format(" d: x\n  >= nan\n"), f"6: {NO_SUM % '>= nan'}"),
     (LP.format(" d: x + >= 3\n"), f"5: {NO_SUM % '. >= 3'}"),
-    (LP.format(" d: x\n"), "5: this is no sum; found 'the end of the section'"),
     (LP.format(" d: 3 >= 2\n"), f"5: {NO_SUM % 'd: 3 >= 2'}"),
-    (LP.format(" d: x + 3 >= 2\n"), f"5: {NO_SUM % 'd: x . 3 >= 2'}"),  # HiGHS drops the 3
     (LP.format(" d: x >= 2 y\n + z <= 3\n"), f"5: {NO_SUM % '>= 2 y'}"),
     (LP.format(" d: 1 <= x <= 3\n"), f"5: {NO_SUM % '<= x <= 3'}"),
-    (LP.format(" d: 1e300 x >= 2\n"), "5: this number is infinite; found '1e300'"),
     (LP.format(" d: x^2 >= 2\n"), "5: this is no sum; .*no quadratic terms"),
-    (LP.format(" d: [ x^2 ] >= 2\n"), "5: this is no sum; .*no quadratic terms"),
     ("Minimize\n x + [ x^2 ] / 2\nSubject To\n c: x >= 1\nEnd", "2: .*no quadratic terms"),
     (LP.format(" d: x >= 1e30\n"), "5: the lower bound of d is infinite on the wrong side"),
-    ("Minimize\n x + 1e30\nSubject To\n c: x >= 1\nEnd", "2: this number is infinite"),
     (LP.format(" d: 3 (x + y) >= 3\n"), "5: this is no sum; found '.x . y. >= 3'"),
-    (LP.format(" d: z = 1 -> x >= 3\n"), "5: this is no sum; found '= 1 -> x >= 3'"),
     (LP.format("PWLObj\n x: (0, 1)\n"), "5: this kind of section is not read"),
     (LP.format("General Constraints\n m: z = x\n"), "5: this kind of section is not read"),
-    (LP.format("Semi-continuous\n x\n"), "5: this kind of section is not read"),
     (LP.format("Bounds\n x + y <= 4\n"), "6: this is no bound; .*one variable and numbers"),
-    (LP.format("Bounds\n x <= 4 y <= 3\n"), "6: this is no bound"),
     (LP.format("Bounds\n inf free\n"), "6: this is no bound"),
     (LP.format("Bounds\n x >= inf\n"), "6: the lower bound of x is infinite on the wrong side"),
-    (LP.format("Generals\n x 3\n"), "6: a variable is needed here; found '3'"),
     (LP.format("") + "\n x + y >= 3", "7: text after the end"),
-    (LP.format(" d: x \x07 >= 3\n"), "5: this is no sum"),
 ]
 
 
@@ -267,48 +222,31 @@ def test_bad_lp_files(text: str, message: str) -> None:
 
 BAD_MPS = [
     ("", "1: the file is cut off or no MPS file"),
-    ("\n\n", "3: the file is cut off or no MPS file"),
     (" x y 3", "1: this is no MPS file"),
-    ("Minimize\n x", "1: this section is not read.*found 'MINIMIZE'; expected one of NAME"),
     ("NAME m\nROWS\n N c\nCOLUMNS\n x c 1\n", "6: the file is cut off or no MPS file"),
     ("NAME m\nCOLUMNS\n x c 1\nENDATA", "2: this section .*cannot stand here; found 'COLUMNS'"),
-    (small_mps("").replace(" L r", " L r\n L r"), "5: a second entry in ROWS"),
     (small_mps("").replace(" L r", " Q r"), "4: this is no line of ROWS; found 'Q r'"),
-    (small_mps("").replace("r 2", "s 2"), "7: 's' is not declared; found 'y s 2'"),
     (small_mps("").replace("r 2", "r two"), "7: a number is needed here; found 'two'"),
     (small_mps("").replace("r 2", "r nan"), "7: a number is needed here; found 'nan'"),
-    (small_mps("").replace("r 2", "r 1e999"), "7: this number is infinite"),
     (small_mps("").replace("r 2", "r 2\n y r 3"), "8: a second entry in COLUMNS"),
-    (small_mps("").replace("r 2", "r 2\n x r 3"), "8: this column began on line 6"),
     (small_mps("").replace("r 2", "r"), "7: this is no line of COLUMNS"),
     (small_mps("").replace("RHS r 4", "RHS r 4\n RHS r 5"), "10: a second entry in RHS"),
-    (small_mps("").replace("RHS r 4", "RHS r 4\n TWO r 5"), "10: a second set in RHS"),
     (small_mps("").replace("RHS r 4", "RHS q 4"), "9: 'q' is not declared"),
-    (
-        small_mps("").replace("RHS r 4", "RHS r -1e30"),
-        "9: the upper bound of r is infinite on the wrong side",
-    ),
     (
         small_mps("RANGES\n RNG r 3", "G").replace("RHS r 4", "RHS r -1e30"),
         "11: the upper bound of r is infinite on the wrong side",
     ),
     (small_mps("RANGES\n RNG q 3"), "11: 'q' is not declared"),
-    (small_mps("BOUNDS\n UP BND z 3"), "11: 'z' is not declared"),
     (
         small_mps("BOUNDS\n XX BND x 3"),
         "11: this is no line of BOUNDS; found 'XX BND x 3'; expected UP",
     ),
-    (small_mps("BOUNDS\n UP BND x"), "11: 'BND' is not declared"),
     (small_mps("BOUNDS\n LO BND x inf"), "11: the lower bound of x is infinite"),
     (small_mps("SURPRISE\n x"), "10: this section is not read.*found 'SURPRISE'"),
-    (small_mps("QUADOBJ\n x x 3"), "10: this section is not read"),
     (small_mps("BOUNDS\n UP BND x -5"), "11: a negative upper bound and no lower one"),
-    (small_mps("BOUNDS\n SC BND x 5"), "11: this is no line of BOUNDS"),
     (small_mps("QCMATRIX r\n x x 3"), "10: this section is not read"),
     (small_mps("INDICATORS\n IF r x 1"), "10: this section is not read"),
-    (small_mps("").replace("x cost", "x y cost"), "6: .*names without blanks"),
     (small_mps("").replace("NAME m", "NAME m\nOBJSENSE\n BEST"), "3: this is no line of OBJSENSE"),
-    (small_mps("").replace(" y r 2", " M 'MARKER' 'SOSORG'"), "7: this is no line of COLUMNS"),
 ]
 
 
@@ -332,13 +270,6 @@ def test_bad_files(tmp_path: Path, name: str, data: bytes, message: str) -> None
     path.write_bytes(data)
     with pytest.raises(InputError, match=message):
         read_model(path)
-
-
-def test_no_file_and_no_regular_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"m\.lp is not there"):
-        read_source(tmp_path / "m.lp")
-    with pytest.raises(InputError, match="Is a directory"):
-        read_source(tmp_path)
 
 
 @pytest.mark.parametrize(

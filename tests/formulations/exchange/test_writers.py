@@ -14,7 +14,6 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.exchange import write_lp, write_mps
 from engiagent.formulations.program import Goal, Indicators, Products, Program
-from engiagent.formulations.values import Atom, Part, variables
 from tests.blueprints import DAY, EDGES, blueprint, constraint, parameter, variable
 from tests.formulations.exchange.programs import highs_of, optimum, programs
 
@@ -97,25 +96,6 @@ def _entries(lp: object) -> list[tuple[int, float]]:
     return list(zip(map(int, matrix.index_), map(float, matrix.value_), strict=True))
 
 
-@pytest.mark.parametrize("form", WRITERS)
-@settings(FEW, max_examples=20)
-@given(program=programs())
-def test_scip_finds_the_same_optimum(tmp_path: Path, form: str, program: Program) -> None:
-    path = tmp_path / f"model.{form}"
-    path.write_text(WRITERS[form](program))
-    assert _scip(path) == pytest.approx(optimum(program), rel=1e-6, abs=1e-6)
-
-
-def _scip(path: Path) -> float | None:
-    from pyscipopt import Model
-
-    model = Model()
-    model.hideOutput()
-    model.readProblem(str(path))
-    model.optimize()
-    return float(model.getObjVal()) if model.getStatus() == "optimal" else None
-
-
 @settings(FEW, max_examples=15)
 @given(program=programs(quadratic=True, whole=False))
 def test_a_quadratic_objective_is_the_same_for_both_readers(
@@ -136,8 +116,7 @@ def test_a_quadratic_objective_is_the_same_for_both_readers(
         values.append(solver.getObjectiveValue())
         if form == "mps":  # which keeps the order of the columns
             assert values[-1] == pytest.approx(program.objective_at(x), rel=1e-9, abs=1e-9)
-        values.append(_scip(path))
-    assert values == pytest.approx([values[0]] * 4, rel=1e-5, abs=1e-5)
+    assert values == pytest.approx([values[0]] * 2, rel=1e-5, abs=1e-5)
 
 
 # --- golden files ------------------------------------------------------------------------------
@@ -189,13 +168,6 @@ def test_labels_stay_recognisable(label: str, name: str) -> None:
     assert re.search(rf" {re.escape(name)} ", text)
 
 
-@pytest.mark.parametrize("head", ["free", "end", "e", "E7", "st", "Bounds", "inf"])
-def test_reserved_names_are_marked(tmp_path: Path, head: str) -> None:
-    path = tmp_path / "model.lp"
-    path.write_text(write_lp(_one_column(head)))
-    assert list(highs_of(path).getLp().col_names_) == [f"_{head}"]
-
-
 def _one_column(head: str, label: str | None = None) -> Program:
     index = () if label is None else ("i in L",)
     reference = f"{head}[i]" if index else head
@@ -213,26 +185,6 @@ def _one_column(head: str, label: str | None = None) -> Program:
 
 
 # --- what the formats cannot say ---------------------------------------------------------------
-
-
-def _nonlinear(row: int) -> Program:
-    base = _one_column("x")
-    atom = Atom("exp", 1, (variables(np.array([0])),))
-    result: Program = replace(base, nonlinear=(Part(np.array([row]), np.ones(1), atom),))
-    return result
-
-
-@pytest.mark.parametrize("write", WRITERS.values())
-@pytest.mark.parametrize(("row", "owner"), [(0, "'C1'"), (-1, "objective")])
-def test_functions_are_refused_by_name(write: Writer, row: int, owner: str) -> None:
-    with pytest.raises(EngiagentError, match=f"{owner}.*'exp'"):
-        write(_nonlinear(row))
-
-
-@pytest.mark.parametrize("write", WRITERS.values())
-def test_a_model_without_variables_is_refused(write: Writer) -> None:
-    with pytest.raises(EngiagentError, match="no variables"):
-        write(compile_blueprint(blueprint()))
 
 
 @pytest.mark.parametrize("write", WRITERS.values())
@@ -261,36 +213,3 @@ def test_what_not_every_reader_knows_is_refused_by_name(form: str) -> None:
     ):
         with pytest.raises(EngiagentError, match=message):
             WRITERS[form](program)
-
-
-ATOMS = [
-    ("max(x, y) <= 4", "x + 2*y"),
-    ("x + y >= 3", "0.1*z - max(x, y)"),
-    ("implies(b, x + y <= 4)", "x + y + b"),
-    ("either(x <= 2, y <= 3)", "x + y"),
-    ("exclusive(x, y)", "2*x + 3*y"),
-    ("y <= piecewise(x, (0, 2, 9), (0, 5, 1))", "y - 0.1*x"),
-    ("complements(x >= 1, 5 - y >= 0)", "2*x + y"),
-    ("abs(x - y) >= 3", "x + y"),
-    ("x*b <= 3", "x + 2*b"),
-    ("s >= 0.5*x + y - 6", "x + y - s"),
-]
-
-
-@pytest.mark.parametrize("form", WRITERS)
-@pytest.mark.parametrize(("relation", "objective"), ATOMS)
-def test_what_the_compiler_lowers_can_be_written(
-    tmp_path: Path, form: str, relation: str, objective: str
-) -> None:
-    semi = variable("s", unit="1", upper=5, lower=2, type="semicontinuous")
-    columns = [*(variable(name, upper=9, unit="1") for name in "xyz"), binary("b"), semi]
-    program = compile_blueprint(
-        blueprint(
-            decision_variables=columns,
-            constraints=[constraint(relation)],
-            objective_function={"sense": "maximize", "expression": objective},
-        )
-    )
-    path = tmp_path / f"model.{form}"
-    path.write_text(WRITERS[form](program))
-    assert _scip(path) == pytest.approx(optimum(program), rel=1e-6)

@@ -76,9 +76,14 @@ def new_values(name: str, blueprint: Blueprint, random: np.random.Generator) -> 
         "energy": lambda: float(random.uniform(0.2, 3)),
         "weight": lambda: float(random.normal()),
         "cap": lambda: {g: float(random.uniform(1, 50)) for g in ("G1", "G2", "G3")},
-        "share": lambda: {"G1": series(), "G2": 0.0, "G3": series()},
+        "share": lambda: {"G1": series(), "G2": [0.0] * size, "G3": series()},
     }
     return makers[name]()
+
+
+def array(value: Any) -> Any:
+    """Return values by label in the order of the labels."""
+    return list(value.values()) if isinstance(value, dict) else value
 
 
 def sets_of(blueprint: Blueprint) -> list[dict[str, Any]]:
@@ -103,5 +108,5 @@ def test_updates_equal_a_fresh_compilation(
     for _ in range(2):
         for name in chosen[: 1 + seed % len(chosen)]:
             values[name] = new_values(name, blueprint, random)
-        parametric.update(**values)
+        parametric.update(**{name: array(value) for name, value in values.items()})
         assert_equal(parametric.program, compile_blueprint(changed(blueprint, values)))

@@ -22,11 +22,6 @@ def product(*forms: Form) -> Form:
     return total
 
 
-def rosenbrock() -> Program:
-    rest = column(1) - power(column(0), 2.0)
-    return make([-5, -5], [5, 5], power(rest, 2.0) * 100.0 + power(column(0) - 1.0, 2.0))
-
-
 def hs71() -> Program:
     """Hock and Schittkowski, problem 71."""
     x = [column(j) for j in range(4)]
@@ -38,14 +33,6 @@ def hs71() -> Program:
         [(product(*x), 25, INF), (affine([0] * 4), 40, 40)],
         products=[(1, i, i, 1.0) for i in range(4)],
     )
-
-
-def hs24() -> Program:
-    """Hock and Schittkowski, problem 24: a cubic over a triangle, minimum -1 at (3, sqrt 3)."""
-    s = np.sqrt(3.0)
-    goal = product(power(column(0) - 3.0, 2.0) - 9.0, power(column(1), 3.0)) * (1 / (27 * s))
-    rows = [(affine([1 / s, -1]), 0, INF), (affine([1, s]), 0, INF), (affine([-1, -s]), -6, INF)]
-    return make([0, 0], [INF, INF], goal, rows)
 
 
 def hs35() -> Program:

@@ -33,8 +33,6 @@ def program(goal: str) -> Program:
     [
         ("cvxpy:clarabel", "x + 2*y", 3.0),
         ("cvxpy:scipy", "x + 2*y", 3.0),
-        ("casadi:qrqp", "x**2 + 2*y**2", 6.0),
-        ("casadi:osqp", "x**2 + 2*y**2", 6.0),
         ("casadi:sqpmethod", "x**2 + 2*y**2", 6.0),
         ("casadi:fatrop", "x**2 + 2*y**2", 6.0),
     ],

@@ -179,22 +179,6 @@ CLASSES: dict[str, Callable[[Draw], Program]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "seed"),
-    [
-        ("MISOCP", 302),
-        ("MISOCP", 338),
-        ("nonconvex with whole numbers", 326),  # no room
-        ("SOCP", 133),
-        ("nonconvex", 277),  # no room, and multipliers without end
-        ("MINLP", 147),  # a function of nothing
-        ("nonconvex", 219),  # tangents with coefficients of the size of rounding
-    ],
-)
-def test_solvers_agree_where_they_did_not(name: str, seed: int) -> None:
-    _solvers_agree(name, seed)
-
-
 @pytest.mark.parametrize("name", list(CLASSES))
 @settings(max_examples=EXAMPLES)
 @given(seed=st.integers(0, 2**32 - 1))

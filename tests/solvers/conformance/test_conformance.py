@@ -74,8 +74,8 @@ def test_a_known_optimum_is_found(backend: str, case: Case) -> None:
 @cases(INFEASIBLE)
 def test_infeasible_is_said_and_proven_where_promised(backend: str, case: Case) -> None:
     result = answer(backend, case.program)
-    if "global" not in the(backend).features and classify(case.program).convexity != "convex":
-        assert result.status in ("infeasible", "error")
+    if "global" not in the(backend).features and not case.program.is_linear:
+        assert result.status in ("infeasible", "error")  # a local method proves nothing
         return
     assert result.status == "infeasible", result.reason
     assert result.x is None
@@ -88,6 +88,9 @@ def test_infeasible_is_said_and_proven_where_promised(backend: str, case: Case) 
 @cases(UNBOUNDED)
 def test_unbounded_is_said(backend: str, case: Case) -> None:
     result = answer(backend, case.program)
+    if "global" not in the(backend).features and result.status != "unbounded":
+        assert result.status != "optimal"  # a local method proves nothing
+        return
     assert result.status == "unbounded", result.reason
     linear = case.program.is_linear and not case.program.is_mip
     if linear and "ray" in the(backend).features:
@@ -153,6 +156,8 @@ DUALS = [
 @cases(DUALS)
 def test_duals_are_what_the_objective_gains_per_unit(backend: str, case: Case) -> None:
     program = case.program
+    if "duals" not in the(backend).features:
+        pytest.skip("hands over none")
     result = answer(backend, program)
     assert result.row_dual is not None
     assert result.column_dual is not None

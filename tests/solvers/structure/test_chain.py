@@ -1,7 +1,6 @@
 """The exact method for storage chains against HiGHS, and programs that only look like chains."""
 
 import importlib.util
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,13 +10,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from engiagent.formulations.program import Program
-from engiagent.solvers.chain.proof import prove
 from engiagent.solvers.chain.solving import solve_chain
 from engiagent.solvers.linear import solve_here
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.structure.chain import find_chain
-from engiagent.solvers.structure.entries import entries_of
-from engiagent.solvers.structure.recognition import recognise
 from tests.solvers.structure.instances import INF, Sheet, storage
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
@@ -92,24 +88,6 @@ def test_both_kernels_agree(seed: int) -> None:
         assert plain.objective == pytest.approx(compiled.objective, rel=1e-10, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_a_short_plan_does_not_depend_on_what_is_loaded(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("numba")
-    program = storage(seed)
-    chain = find_chain(program)
-    assert chain is not None
-    beside_numba = solve_chain(program, chain)
-    monkeypatch.delitem(sys.modules, "numba")
-    alone = solve_chain(program, chain)
-    assert beside_numba is not None
-    assert alone is not None
-    assert beside_numba.x is not None
-    assert alone.x is not None
-    assert beside_numba.x.tobytes() == alone.x.tobytes()
-
-
 def test_losses_that_leave_the_range_of_floating_point_numbers() -> None:
     # 0.9 ** 8000 is below 1e-366: the units have to jump several times.
     random, sheet, n = np.random.default_rng(5), Sheet(), 8000
@@ -121,18 +99,6 @@ def test_losses_that_leave_the_range_of_floating_point_numbers() -> None:
         if t:
             terms[states[t - 1]] = -0.9
         sheet.row(terms, 0.0, 0.0)
-    assert assert_right_or_refused(sheet.program())
-
-
-def test_steps_in_which_a_store_can_do_nothing() -> None:
-    # Their price of the state lies between -inf and inf, whose mean is no number.
-    sheet, allowed = Sheet(), [1, 1, 1, 0, 0, 0]
-    charge = sheet.columns([20, 10, 30, 20, 10, 30], 0, allowed, 6)
-    discharge = sheet.columns([-15, -40, -60, -30, -20, -70], 0, allowed, 6)
-    states = sheet.columns(0.01, 0, 2, 6)
-    for t in range(6):
-        before = {states[t - 1]: -1.0} if t else {}
-        sheet.row({states[t]: 1.0, charge[t]: -0.9, discharge[t]: 1.1} | before, 0.0, 0.0)
     assert assert_right_or_refused(sheet.program())
 
 
@@ -172,42 +138,6 @@ def test_a_ring_and_a_billed_peak_are_left_to_the_solver() -> None:
     assert find_chain(sheet.program()) is None
 
 
-@given(st.integers(0, 2**31), st.integers(0, 10**6), st.sampled_from(range(5)))
-def test_an_almost_chain_is_refused_or_solved_right(seed: int, place: int, fault: int) -> None:
-    program = storage(seed)
-    values, low, high = (
-        program.row_values.copy(),
-        program.row_lower.copy(),
-        program.row_upper.copy(),
-    )
-    columns = program.row_columns.copy()
-    entry, row = place % len(values), place % len(low)
-    upper = program.column_upper.copy()
-    if fault == 0:
-        values[entry] = -values[entry]
-    elif fault == 1:
-        row_of = int(np.searchsorted(program.row_starts, entry, side="right")) - 1
-        inside = columns[program.row_starts[row_of] : program.row_starts[row_of + 1]]
-        other = (place // 7) % program.column_count
-        if other not in inside:
-            columns[entry] = other
-    elif fault == 2:
-        low[row] = -INF
-    elif fault == 3:
-        upper[place % len(upper)] = INF
-    else:
-        values[entry] *= 1e-3
-    changed = replace(
-        program,
-        row_values=values,
-        row_columns=columns,
-        row_lower=low,
-        row_upper=high,
-        column_upper=upper,
-    )
-    assert_right_or_refused(changed)
-
-
 def test_what_is_no_chain_is_refused() -> None:
     program = storage(1)
     whole = np.ones(program.column_count, dtype=bool)
@@ -219,19 +149,6 @@ def test_what_is_no_chain_is_refused() -> None:
         grid.row(dict.fromkeys(cells[k].tolist(), 1.0), 1.0, 1.0)
         grid.row(dict.fromkeys(cells[:, k].tolist(), 1.0), 1.0, 1.0)
     assert find_chain(grid.program()) is None
-
-
-@pytest.mark.parametrize("seed", range(0, 40, 4))
-def test_a_program_is_left_as_it_was(seed: int) -> None:
-    program = storage(seed)
-    names = [name for name, part in vars(program).items() if isinstance(part, np.ndarray)]
-    before = {name: getattr(program, name).copy() for name in names}
-    for kernel in ("plain", "numba") if HAS_NUMBA else ("plain",):
-        chain = find_chain(program)
-        assert chain is not None
-        solve_chain(program, chain, kernel=kernel)
-    for name in names:
-        assert np.array_equal(before[name], getattr(program, name)), name
 
 
 def test_infeasible_and_unbounded_are_left_to_the_solver() -> None:
@@ -247,23 +164,3 @@ def test_infeasible_and_unbounded_are_left_to_the_solver() -> None:
     chain = find_chain(program)
     assert chain is not None
     assert solve_chain(program, chain) is None
-
-
-@pytest.mark.parametrize("wrong", [np.nan, INF])
-def test_what_is_no_number_proves_nothing(wrong: float) -> None:
-    program = storage(3)
-    x, y = program.column_lower.copy(), np.zeros(program.row_count)
-    x[1] = wrong
-    with np.errstate(invalid="ignore"):
-        proof = prove(program, entries_of(program), program.cost, (x, y, program.cost.copy()))
-    assert not (proof.gap <= 1e-9 and proof.residual <= 1e-9)
-
-
-@given(st.integers(0, 2**31))
-def test_names_do_not_matter(seed: int) -> None:
-    program = storage(seed)
-    structure = recognise(program)
-    assert structure.chain is not None
-    assert f"{structure.chain.steps} steps" in structure.lines()[0]
-    renamed = replace(program, objective_name="x", objective_unit="y", blueprint_sha256="z")
-    assert recognise(renamed).lines() == structure.lines()

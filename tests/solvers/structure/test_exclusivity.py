@@ -104,21 +104,3 @@ def check(program: Program, gap: float) -> None:
 @given(st.integers(0, 2**31), st.sampled_from([0.0, 1e-6, 1e-3]))
 def test_the_optimum_is_that_of_all_binaries(seed: int, gap: float) -> None:
     check(exclusive_store(seed), gap)
-
-
-def test_a_binary_with_a_cost_or_another_row_is_left_alone() -> None:
-    program = exclusive_store(3)
-    cost = np.where(program.integrality, 1.0, program.cost)
-    assert find_exclusivity(replace(program, cost=cost)) is None
-    no_binaries = np.zeros(program.column_count, dtype=bool)
-    assert find_exclusivity(replace(program, integrality=no_binaries)) is None
-
-
-def test_an_infeasible_program_is_left_to_the_solver() -> None:
-    program = exclusive_store(4)
-    lower = program.column_lower.copy()
-    lower[program.column_upper == 3.0] = 2.99
-    program = replace(program, column_lower=lower)
-    pairs = find_exclusivity(program)
-    assert pairs is not None
-    assert solve_exclusive(program, pairs, SolveOptions()) is None

@@ -1,39 +1,24 @@
-"""Moving a solution ahead in time: which column and row each one takes over from."""
-
-from collections.abc import Callable
+"""Where columns and rows stand in time."""
 
 import numpy as np
 
 from engiagent.formulations.program import Block, Program
 from engiagent.formulations.values import Ints
 
-Sources = Callable[[], tuple[Ints, Ints]]
-"""Returns which column, shape (n,), and which row, (m,), each one takes over from."""
 STAGED = ("time", "instants", "periods")
 """Kinds of sets along which a horizon recedes."""
 
 
-def stage_sources(program: Program, stages: int) -> tuple[Ints, Ints]:
-    """Return, for every column and every row, the one that stood at its place in time before.
-
-    ``stages``: how many periods the horizon moves ahead, at least 0.
-
-    Returns column numbers, shape (n,), and row numbers, shape (m,). Elements of no time set,
-    elements of the last stages and those whose source a filter leaves out point to themselves.
-    """
+def earlier_columns(program: Program, stages: int) -> Ints:
+    """Return for every column the one that stands ``stages`` later, or itself, (n,)."""
     columns = np.arange(program.column_count, dtype=np.int64)
-    rows = np.arange(program.row_count, dtype=np.int64)
-    for blocks, target in ((program.columns, columns), (program.rows, rows)):
-        for block in blocks:
-            target[block.start : block.stop] = block.start + _within(program, block, stages)
-    return columns, rows
+    for block in program.columns:
+        columns[block.start : block.stop] = block.start + _within(program, block, stages)
+    return columns
 
 
 def stages_of(program: Program) -> tuple[Ints, Ints]:
-    """Return the position in time of every column, shape (n,), and every row, shape (m,).
-
-    What stands on no time set counts as before the first period.
-    """
+    """Return the position in time of every column, (n,), and every row, (m,); -1 without one."""
     columns = np.full(program.column_count, -1, dtype=np.int64)
     rows = np.full(program.row_count, -1, dtype=np.int64)
     for blocks, target in ((program.columns, columns), (program.rows, rows)):
@@ -46,11 +31,8 @@ def stages_of(program: Program) -> tuple[Ints, Ints]:
 
 
 def _staged(program: Program, block: Block) -> list[int]:
-    return [
-        axis
-        for axis, name in enumerate(block.sets)
-        if name in program.coordinates and program.coordinates[name].kind in STAGED
-    ]
+    known = program.coordinates
+    return [k for k, name in enumerate(block.sets) if name in known and known[name].kind in STAGED]
 
 
 def _within(program: Program, block: Block, stages: int) -> Ints:

@@ -1,1 +1,0 @@
-"""Pyomo: whatever solver an engineer has on the machine, by ``pyomo:<solver>``."""
