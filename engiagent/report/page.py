@@ -9,17 +9,13 @@ from engiagent.io.files import write_atomic
 from engiagent.report import findings, model, plain, turns, words
 from engiagent.report.artefacts import Run, load_run, mapping
 from engiagent.report.charts import document, plan_panels
-from engiagent.report.explanation import explanation
-from engiagent.report.instructions import instructions
 from engiagent.report.keyfigures import key_facts, of_horizons
-from engiagent.report.schedule import build_schedule
+from engiagent.report.schedule import build_schedule, instructions
 from engiagent.report.sections import Fact, drawn, render_page
 from engiagent.text.problem import PLANT_SUFFIXES
 from engiagent.verify.wording import overrides_line, plan_line, reading_line
 
 REPORT = "report.html"
-_OWN_STAGE = "report"
-"""The stage in which a run writes this page; a page does not tell of its own writing."""
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 
@@ -43,11 +39,11 @@ def write_report(run_folder: str | Path | Run) -> Path:
 
 
 def _context(run: Run) -> dict[str, Any]:
-    schedule, why = build_schedule(run), explanation(run)
+    schedule, why = build_schedule(run), findings.explanation(run)
     panels = enumerate(schedule.panels, start=1)
     figures = [drawn(f"chart-{number}", number, panel) for number, panel in panels]
     todo, has_reason = instructions(run, schedule.series), why is None or why.kind == "plan"
-    story, trouble = turns.read_story(run.folder, without=_OWN_STAGE)
+    story, trouble = turns.read_story(run.folder)
     claims = (("Plan", plan_line(run.certificate)), ("Reading", reading_line(run.certificate)))
     numbers, further = key_facts(run.figures)
     verdict = run.certificate.get("verdict", run.record.get("verdict"))
@@ -70,15 +66,13 @@ def _context(run: Run) -> dict[str, Any]:
         "contradictions": findings.listed(run, "contradictions"),
         "open": findings.open_points(run),
         "not_understood": findings.listed(run, "not_understood"),
-        "conflicts": findings.conflicts(run) if has_reason else [],
         "charts": figures,
         "schedule": schedule,
         "levels": plain.levels(run),
         "checks": findings.check_table(run),
         "cases": findings.case_table(run),
-        "stages": story.stage_table(),
-        "way": story.figures(len(figures)),
-        "turns": story.turn_table(),
+        "stages": story.stages,
+        "turns": story.turns,
         "turns_left_out": story.left_out,
         "explanation": why,
         "assumptions": model.assumptions(run),

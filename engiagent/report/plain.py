@@ -10,7 +10,7 @@ from typing import Any, Final
 from engiagent.report import findings, words
 from engiagent.report.artefacts import Run, finite, mapping
 from engiagent.report.charts.series import PREFIXES
-from engiagent.report.instructions import Instructions
+from engiagent.report.schedule import Instructions
 from engiagent.units.unit import CURRENCIES
 from engiagent.verify.certificate import LEVELS
 from engiagent.verify.claims import none_allowed

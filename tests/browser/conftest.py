@@ -98,7 +98,7 @@ class Opened:
         return wide
 
     def clipped(self) -> list[str]:
-        """Return the charts and tables of which a part is hidden, wider than what holds them."""
+        """Return the tables of which a part is hidden, wider than what holds them."""
         found: list[str] = self.page.evaluate(_CLIPPED)
         return found
 
@@ -117,8 +117,8 @@ _FINDINGS: Final = """([rules, rest]) => axe.run(
 ))"""
 
 
-_CLIPPED: Final = """Array.from(document.querySelectorAll('.chart, .scroll:has(table)'))
-    .filter(box => !box.matches('details:not([open]) *') && !box.querySelector('math'))
+_CLIPPED: Final = """Array.from(document.querySelectorAll('.scroll:has(table)'))
+    .filter(box => !box.matches('details:not([open]) *'))
     .filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.ariaLabel)"""
 
 

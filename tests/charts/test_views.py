@@ -1,6 +1,5 @@
 """What is drawn of a plan: balances that add up, bands, profiles, the turns of a run."""
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,6 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.plant.site import Site
 from engiagent.report.charts import (
-    NARROW,
     Bar,
     Chart,
     HeatMap,
@@ -136,13 +134,6 @@ def test_the_price_lies_over_the_balance_on_an_axis_of_its_own() -> None:
     assert "EUR/MWh" in draw(panel, "x")
 
 
-def test_a_plan_of_another_blueprint_is_drawn_without_its_balance() -> None:
-    plan = dispatch()
-    assert plan.solution is not None
-    other = Drawn(plan.solution.drop_vars("sold"), plan.blueprint, plan.elaboration)
-    assert "bus" not in {panel.title for panel in panels_of(other)}
-
-
 def zone(high: list[float]) -> Panel:
     core = {
         "sets": [TIME, {"name": "I", "kind": "instants", "of": "T"}],
@@ -225,7 +216,7 @@ def test_a_feeder_of_components_is_walked_from_its_source() -> None:
         "L2": {"from": "mid", "to": "station", "resistance": 0.05, "reactance": 0.02},
     }
     buses = dict.fromkeys(("side", "mid", "station"), 0.4)
-    site.add("net", "feeder", source="station", buses=buses, lines=lines, minimum_voltage=0.92)
+    site.add("net", "feeder", source="station", buses=buses, lines=lines)
     site.minimise_cost({"grid": 0.3})
     panels = site.blueprint().solve().panels
     profile = next(panel for panel in panels if "along the feeder" in panel.title)
@@ -235,7 +226,6 @@ def test_a_feeder_of_components_is_walked_from_its_source() -> None:
     lowest = profile.curves[0]
     at = dict(zip(lowest.places, lowest.values, strict=True))
     assert 1.0 == at[0.0] > at[1.0] > at[2.0]
-    assert {float(c.values[0]) for c in profile.curves if c.role == "limit"} == {0.92, 1.1}
     assert ">side<" in draw(profile, "x")
 
 
@@ -274,7 +264,7 @@ def test_plotly_gets_the_same_series_and_units() -> None:
         *panels_of(dispatch()),
         *panels_of(feeder())[:1],
         route_chart(ROUTES),
-        Lanes("times", "s", (Bar("a", 0.0, 2.0), Bar("b", 2.0, None, text="goes on"))),
+        Lanes("times", "s", (Bar("a", 0.0, 2.0), Bar("b", 2.0, 3.0))),
     ]
     figure = plotly_figure(charts)
     names = {trace.name for trace in figure.data}
@@ -370,11 +360,3 @@ def test_a_year_is_a_duration_curve_and_a_heat_map() -> None:
     assert weeks.shape == (24, 53)
     assert weeks[5, 0] == pytest.approx(values[5 : 7 * 24 : 24].mean())
     assert len(draw(heat, "x")) < 150_000
-
-
-def test_every_chart_fits_a_telephone() -> None:
-    for chart in (*panels_of(dispatch()), zone([22.0, 22.0, 23.0, 23.0])):
-        narrow = draw(chart, "x", NARROW)
-        assert f'viewBox="0 0 {NARROW:g} ' in narrow
-        places = [float(x) for x in re.findall(r'<(?:line|text)[^>]* x1?="([\d.]+)"', narrow)]
-        assert max(places) <= NARROW

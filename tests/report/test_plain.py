@@ -11,8 +11,7 @@ import pytest
 
 from engiagent.report import plain, render_report
 from engiagent.report.artefacts import load_run
-from engiagent.report.instructions import Instructions, instructions
-from engiagent.report.schedule import build_schedule
+from engiagent.report.schedule import Instructions, build_schedule, instructions
 from tests.report.conftest import MakeRun
 
 

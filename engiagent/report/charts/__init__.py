@@ -7,19 +7,16 @@ plotly where that is installed. Nothing drawn here has a script or refers to any
 itself.
 """
 
-from engiagent.report.charts.drawing import Chart, caption, document, draw
+from engiagent.report.charts.drawing import Chart, caption, document, draw, plotly_figure
 from engiagent.report.charts.heatmap import HeatMap
-from engiagent.report.charts.interactive import plotly_figure
 from engiagent.report.charts.lanes import Bar, Lanes, route_chart, tornado
 from engiagent.report.charts.palette import style
 from engiagent.report.charts.panels import Band, Curve, Panel, plot
-from engiagent.report.charts.scene import NARROW
 from engiagent.report.charts.series import Plan
 from engiagent.report.charts.timeline import Axis
 from engiagent.report.charts.views import plan_panels
 
 __all__ = [
-    "NARROW",
     "Axis",
     "Band",
     "Bar",
