@@ -9,10 +9,9 @@ from engiagent.notebook.figures import figure
 from engiagent.notebook.home import solve_options
 from engiagent.notebook.progress import Shown
 from engiagent.report.studied import study_charts
-from engiagent.study import Setting, Study, run_study
-from engiagent.study.asking import asked
+from engiagent.study import Setting, Study, asked, run_study
 
-_OWN: Final = ("method", "points", "width")
+_OWN: Final = ("points", "width")
 
 
 def plot(study: Study, backend: str) -> Any:

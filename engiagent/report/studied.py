@@ -88,14 +88,13 @@ def _sweep(outcome: Study) -> list[charts.Panel]:
         unit = next(row["units"][label] for row in done if label in row["values"])
         shown[f"{label} [{unit}]"] = [row["values"].get(label, math.nan) for row in done]
     names = list(outcome.rows[0]["at"]) if outcome.rows else []
-    is_grid = outcome.asked["request"]["design"] == "grid"
     found: list[charts.Panel] = []
     for axis in names:
-        others = [name for name in names if name != axis] if is_grid else []
+        others = [name for name in names if name != axis]
         for title, values in shown.items():
             traces = _traces(axis, others, done, values)
             name = f"{title} over {axis}"
-            found.append(charts.plot(name, axis, title, traces, joined=is_grid))
+            found.append(charts.plot(name, axis, title, traces))
     return found
 
 

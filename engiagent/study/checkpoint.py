@@ -6,7 +6,7 @@ key. A line that was cut off while it was written is dropped, and what it said i
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
@@ -39,75 +39,52 @@ class Checkpoint:
         self._on_point, self._total = on_point, total
         self._records: dict[str, Any] = {}
         self._stream: IO[bytes] | None = None
-        self._head = {"schema": SCHEMA, **asked}
         if folder is None:
             return
+        path, head = folder / NAME, {"schema": SCHEMA, **asked}
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._open(folder / NAME, force)
+            whole = b"" if force or not path.exists() else self._read(path, head)
+            self._stream = path.open("r+b" if whole else "wb")
+            self._stream.truncate(len(whole))
+            self._stream.seek(len(whole))
+            if not whole:
+                self._line(head)
         except OSError as error:
-            raise InputError(f"cannot keep the study: {error.strerror}", str(folder)) from None
+            raise InputError(f"cannot store the study: {error.strerror}", str(folder)) from None
 
-    def _open(self, path: Path, force: bool) -> None:
-        whole = b"" if force or not path.exists() else self._read(path)
-        self._stream = path.open("r+b" if whole else "wb")
-        self._stream.truncate(len(whole))
-        self._stream.seek(len(whole))
-        if not whole:
-            self._line(self._head)
-
-    def _read(self, path: Path) -> bytes:
+    def _read(self, path: Path, head: dict[str, Any]) -> bytes:
         """Take over the whole lines of a file and return them."""
         content = path.read_bytes()
         whole = content[: content.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.splitlines()):
+        anew = "--force, or another --out"
+        for number, line in enumerate(whole.splitlines(), 1):
             try:
                 item = json.loads(line)
             except ValueError:
-                raise InputError(
-                    "this line is no JSON",
-                    str(path),
-                    number + 1,
-                    expected="--force, or another --out",
-                ) from None
-            if number == 0 and item != json.loads(json.dumps(self._head)):
+                text = "this line is no JSON"
+                raise InputError(text, str(path), number, expected=anew) from None
+            if number > 1:
+                self._records[item["key"]] = item["found"]
+            elif item != json.loads(json.dumps(head)):
+                known = item if isinstance(item, dict) else {}
+                names = [name for name in {**head, **known} if known.get(name) != head.get(name)]
                 raise InputError(
                     "the folder holds another study",
                     str(path),
-                    found=_difference(item, self._head),
-                    expected="the same request and inputs, --force, or another --out",
+                    found=f"another {', '.join(names)}",
+                    expected=f"the same request and inputs, {anew}",
                 )
-            if number > 0:
-                self._records[item["key"]] = item["found"]
         return whole
 
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def get(self, key: str) -> Any:
-        """Return what was found under a key; None when it was not yet."""
-        return self._records.get(key)
-
-    def put(self, key: str, found: Any) -> None:
-        """Keep what was found; it is on the disk when this returns."""
-        self._records[key] = found
-        self._line({"key": key, "found": found})
-        if self._on_point is not None:
-            self._on_point(len(self), self._total, found)
-
-    def chain(self, keys: Sequence[str], start: Callable[[], Callable[[str], Any]]) -> None:
-        """Find what belongs under keys, each solve beginning where the one before ended.
-
-        A chain of which one is not known yet is solved from its beginning, so that each point
-        has the same ones before it wherever a study was cut off.
-        """
-        if all(key in self._records for key in keys):
-            return
-        find = start()
-        for key in keys:
-            found = find(key)
-            if key not in self._records:
-                self.put(key, found)
+    def found(self, key: str, find: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what is stored under a key; else find it and store it, on the disk at once."""
+        if key not in self._records:
+            self._records[key] = find(*arguments)
+            self._line({"key": key, "found": self._records[key]})
+            if self._on_point is not None:
+                self._on_point(len(self._records), self._total, self._records[key])
+        return self._records[key]
 
     def _line(self, item: dict[str, Any]) -> None:
         if self._stream is not None:
@@ -122,10 +99,3 @@ class Checkpoint:
     def __exit__(self, *_: object) -> None:
         if self._stream is not None:
             self._stream.close()
-
-
-def _difference(found: Any, head: dict[str, Any]) -> str:
-    if not isinstance(found, dict):
-        return "another kind of file"
-    names = [name for name in (*head, *found) if found.get(name) != head.get(name)]
-    return f"another {', '.join(dict.fromkeys(names))}"

@@ -175,8 +175,8 @@ class Asked(Protocol):
 def run_study(asked: Asked, blueprint: Blueprint, setting: Setting | None = None) -> Study:
     """Solve a programme as often as a study asks, and return what was found, in order.
 
-    ``asked``: :class:`~engiagent.study.cases.Cases`, :class:`~engiagent.study.sweep.Sweep`,
-    :class:`~engiagent.study.pareto.Pareto` or :class:`~engiagent.study.sensitivity.Sensitivity`.
+    ``asked``: :class:`~engiagent.study.modes.Cases`, :class:`~engiagent.study.modes.Sweep`,
+    :class:`~engiagent.study.pareto.Pareto` or :class:`~engiagent.study.modes.Sensitivity`.
     Raises EngiagentError when the blueprint is wrong, a name leads nowhere, or the folder holds
     another study or cannot be written to.
     """
