@@ -148,8 +148,8 @@ def explain_result(
     if result.status == "unbounded":
         return _unbounded(given, program, result, seconds)
     if result.status == "optimal":
-        return _plan(given, program, result, seconds)
-    return _stopped(given, program, result, seconds, choice)
+        return _plan(given, program, result)
+    return _stopped(given, program, result, choice)
 
 
 def _of_file(path: Path) -> Given:
@@ -197,19 +197,17 @@ def _explain_run(path: Path, options: SolveOptions, seconds: float) -> Explanati
     if not (path / SOLUTION).is_file():
         return _solved(given, options, seconds)
     given = replace(given, blueprint=expand(given.blueprint))
-    found = explain_stored(given, load_arrays(path / SOLUTION), seconds=seconds)
+    found = explain_stored(given, load_arrays(path / SOLUTION))
     return _solved(given, options, seconds) if found is None else found
 
 
-def explain_stored(
-    given: Given, solution: AnySolution, *, seconds: float = 0.0
-) -> Explanation | None:
+def explain_stored(given: Given, solution: AnySolution) -> Explanation | None:
     """Explain a plan of an expanded blueprint as it was stored; None where it is not the best."""
     program = compile_blueprint(given.blueprint, given.folder)
     result = stored_result(program, solution)
     if result is None or result.status != "optimal":
         return None
-    return _plan(given, program, result, seconds)
+    return _plan(given, program, result)
 
 
 def _solved(given: Given, options: SolveOptions, seconds: float) -> Explanation:
@@ -244,31 +242,36 @@ def _unbounded(given: Given, program: Program, result: SolverResult, seconds: fl
     return Explanation(problem=given.name, kind="unbounded", summary=summary, unbounded=found)
 
 
-def _plan(given: Given, program: Program, result: SolverResult, seconds: float) -> Explanation:
-    said = Statements(given.blueprint, given.folder or Path(), given.text)
-    return explain_plan(Limits(program, said), result, name=given.name, seconds=seconds)
+def _plan(given: Given, program: Program, result: SolverResult) -> Explanation:
+    statements = Statements(given.blueprint, given.folder or Path(), given.text)
+    return explain_plan(Limits(program, statements), result, name=given.name)
 
 
 def _stopped(
-    given: Given, program: Program, result: SolverResult, seconds: float, choice: str | None
+    given: Given, program: Program, result: SolverResult, choice: str | None
 ) -> Explanation:
-    from engiagent.explain.trouble import explain_trouble
-
-    said = Statements(given.blueprint, given.folder or Path(), given.text)
-    trouble = explain_trouble(program, result, said, choice)
+    """Say how far a solver came that ended without a proof, and what could help."""
+    notes = [f"{result.solver} {result.solver_version}".strip() + f" for {result.seconds:.3g} s"]
+    if result.gap is not None and np.isfinite(result.gap):
+        notes.append(f"the plan is proven to within {100 * result.gap:.3g} % of the best")
+    notes += [line.strip() for line in (choice or "").splitlines()]
+    if result.status in ("limit", "feasible"):
+        gap = ", or a larger gap with --gap, as 1e-3" if program.is_mip else ""
+        notes.append(f"allow more time with --time-limit{gap}")
+    elif result.status == "error":
+        notes.append("try another solver with --backend; engiagent doctor lists those installed")
     known = None
     if result.x is not None:
         try:
-            known = _plan(given, program, result, 0.0)
+            known = _plan(given, program, result)
         except EngiagentError:
             known = None
     return Explanation(
         problem=given.name,
         kind="stopped",
         summary=f"the solver came to no end: {result.reason}",
-        trouble=trouble,
         tight=known.tight if known is not None else (),
-        notes=known.notes if known is not None else (),
+        notes=(*notes, *(known.notes if known is not None else ())),
     )
 
 
@@ -283,9 +286,9 @@ def explained(
     choice: str | None = None,
     seconds: float = RUN_SECONDS,
 ) -> Explanation:
-    """Return why a solve of a run ended as it did; of a plan only what its duals say."""
+    """Return why a solve of a run ended as it did."""
     given = Given(blueprint=blueprint, folder=folder, problem=problem, name=name)
-    seconds = 0.0 if result.status == "optimal" else min(seconds, RUN_SECONDS)
+    seconds = min(seconds, RUN_SECONDS)
     return explain_result(given, program, result, seconds=seconds, choice=choice)
 
 

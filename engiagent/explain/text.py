@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engiagent.explain.explanation import Clash, Explanation, Extreme, Proposal, Trouble
+from engiagent.explain.explanation import Clash, Explanation, Proposal
 from engiagent.explain.labels import shown
 
 
@@ -26,8 +26,6 @@ def lines_of(found: Explanation) -> Iterator[Line]:
     yield from _clash(found)
     yield from _proposals(found)
     yield from _unbounded(found)
-    if found.trouble is not None:
-        yield from _trouble(found.trouble)
     yield from _plan(found)
     if found.notes:
         yield Line(0, "notes")
@@ -96,27 +94,6 @@ def _unbounded(found: Explanation) -> Iterator[Line]:
         yield Line(1, f"- {growth.text}")
 
 
-def _trouble(trouble: Trouble) -> Iterator[Line]:
-    yield Line(0, "tried")
-    for text in trouble.tried:
-        yield Line(1, text)
-    if trouble.ratio is not None:
-        yield Line(0, f"largest ratio of coefficients: {trouble.ratio:.3g}")
-        for name, extreme in (("largest", trouble.largest), ("smallest", trouble.smallest)):
-            if extreme is not None:
-                yield Line(1, f"{name}: {extreme_words(extreme)}")
-    if trouble.suggestions:
-        yield Line(0, "what could help")
-        for text in trouble.suggestions:
-            yield Line(1, f"- {text}")
-
-
-def extreme_words(extreme: Extreme) -> str:
-    """Return where a number stands."""
-    given = f", made of {', '.join(extreme.parameters)}" if extreme.parameters else ""
-    return f"{extreme.value:.6g} of {extreme.column} in {extreme.row}{given}"
-
-
 def _plan(found: Explanation) -> Iterator[Line]:
     limits = [item for item in found.tight if item.kind == "limit"]
     balances = [item for item in found.tight if item.kind == "balance"]
@@ -127,10 +104,6 @@ def _plan(found: Explanation) -> Iterator[Line]:
             yield Line(1, f"- {item.text}")
             for place in item.places:
                 yield Line(2, str(place))
-    if found.reduced_costs:
-        yield Line(0, "not used")
-        for cost in found.reduced_costs:
-            yield Line(1, f"- {cost.text}")
 
 
 def clash_sentence(clash: Clash) -> str:

@@ -236,7 +236,7 @@ class Solution:
         )
         if self.program is not None and self.result is not None:
             return explain_result(given, self.program, self.result, seconds=seconds)
-        stored = explain_stored(given, self.dataset, seconds=seconds)
+        stored = explain_stored(given, self.dataset)
         return stored or explain(
             given.blueprint, given.folder, problem=given.problem, seconds=seconds
         )
