@@ -18,8 +18,7 @@ from engiagent.study.economics import (
     internal_rates,
     net_present_value,
 )
-from engiagent.study.economics.arbitrage import Storage, YearOfArbitrage, arbitrage
-from engiagent.study.economics.prices import read_prices
+from engiagent.study.economics.arbitrage import Storage, YearOfArbitrage, arbitrage, read_prices
 from engiagent.study.economics.tariffs import read_urdb, with_tariff
 
 as_json_option = options.as_json
