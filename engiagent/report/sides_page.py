@@ -1,9 +1,9 @@
 """Runs side by side on one page: what came of each, what differs, and their series in one chart."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from engiagent.report import words
 from engiagent.report.charts import Panel
@@ -17,22 +17,15 @@ from engiagent.run.scenarios import RECOVERY, Change, Flexibility
 
 MOST_CHARTS: Final = 16
 MOST_ROWS: Final = 200
-GIVEN: Final = ("asked", "input", "parameter")
+GIVEN: Final = ("asked", "parameter")
 _NAMED: Final = 3
-Link = Callable[[RunSummary], str]
 _UNITS: Final = {"kwh": "kWh", "kw": "kW", "percent": "%"}
 
 
 def compare(
-    folders: Sequence[Path | str],
-    link: Link | None = None,
-    windows: Sequence[str] = (),
-    recovery_hours: float = RECOVERY,
+    folders: Sequence[Path | str], windows: Sequence[str] = (), recovery_hours: float = RECOVERY
 ) -> str:
-    """Return the page that puts two to six runs side by side as HTML.
-
-    ``link`` says where a run's own page is; the rest is that of :func:`side_by_side`.
-    """
+    """Return the page that puts two to six runs side by side as HTML; see :func:`side_by_side`."""
     found = side_by_side(folders, windows, recovery_hours)
     differing = [item for item in found.quantities if item.differs]
     figures, apart = _charts(found, differing)
@@ -41,7 +34,7 @@ def compare(
     models = [item for item in found.differences if item.kind not in kinds]
     sections = [
         *_section(found, "What changed", changed),
-        Section("What came of each", tables=(_outcomes(found, link),), kind="cards"),
+        Section("What came of each", tables=(_outcomes(found),), kind="cards"),
         *_figures(found),
         *_flexibility(found),
     ]
@@ -54,7 +47,6 @@ def compare(
         sections.append(Section("Series", text, (table,), kind="values cards", is_folded=is_long))
     sections += _section(found, "Values of the plans", kinds["value"])
     sections += _section(found, "The models", models)
-    sections += _section(found, "Input files", kinds["input"])
     return page_of_tables(
         f"{len(found.names)} runs compared",
         "engiagent comparison",
@@ -67,13 +59,10 @@ def compare(
 
 def _figures(found: SideBySide) -> Iterator[Section]:
     """Yield the section of the key figures that differ."""
-    changed = [c for c in found.scenarios.changes if c.differs]
     rows = [
-        (
-            Cell(figure_name(item.name), note=item.component or item.bus or ""),
-            *(_changed(item, k) for k in range(len(item.values))),
-        )
-        for item in changed
+        (Cell(figure_name(c.name), note=c.component or c.bus or ""), *map(_changed, *_columns(c)))
+        for c in found.scenarios.changes
+        if c.differs
     ]
     if rows:
         table = _with_csv("Key figures", ("Figure", *found.names), rows, "figures.csv")
@@ -81,9 +70,13 @@ def _figures(found: SideBySide) -> Iterator[Section]:
         yield Section("Key figures", tables=(table,), kind="values cards", is_folded=is_long)
 
 
-def _changed(item: Change, k: int) -> Cell:
-    value, apart, share = item.values[k], item.differences[k], item.percent[k]
-    text = "–" if value is None else words.quantity(value, item.unit, 5)
+def _columns(change: Change) -> tuple[Sequence[Any], ...]:
+    units = [change.unit] * len(change.values)
+    return change.values, change.differences, change.percent, units
+
+
+def _changed(value: float | None, apart: float | None, share: float | None, unit: str) -> Cell:
+    text = "–" if value is None else words.quantity(value, unit, 5)
     note = "" if not apart else f"{apart:+.4g}" + ("" if share is None else f", {share:+.1f} %")
     return Cell(text, note=note, is_number=True)
 
@@ -142,14 +135,14 @@ def _lead(changed: Sequence[Difference], models: Sequence[Difference]) -> str:
     return f"Changed: {'; '.join(parts)}." if parts else ""
 
 
-def _outcomes(found: SideBySide, link: Link | None) -> DataTable:
+def _outcomes(found: SideBySide) -> DataTable:
     rows = []
     for name, run in zip(found.names, found.summaries, strict=True):
         verdict = words.verdict(run.verdict, run.state)
         value = "" if run.objective is None else words.quantity(run.objective, run.unit, 9)
         rows.append(
             (
-                Cell(name, href=link(run) if link is not None else ""),
+                Cell(name),
                 Cell(verdict.word, tone=verdict.tone, symbol=verdict.symbol),
                 Cell(value, note=_than_first(found, run), is_number=True),
                 Cell(words.percent(run.gap), is_number=True),
