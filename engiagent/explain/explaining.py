@@ -146,7 +146,7 @@ def explain_result(
     if result.status == "infeasible":
         return _infeasible(given, seconds)
     if result.status == "unbounded":
-        return _unbounded(given, program, result, seconds)
+        return _unbounded(given, program, result)
     if result.status == "optimal":
         return _plan(given, program, result)
     return _stopped(given, program, result, choice)
@@ -230,7 +230,7 @@ def _infeasible(given: Given, seconds: float) -> Explanation:
     )
 
 
-def _unbounded(given: Given, program: Program, result: SolverResult, seconds: float) -> Explanation:
+def _unbounded(given: Given, program: Program, result: SolverResult) -> Explanation:
     from engiagent.explain.unbounded import explain_unbounded
 
     goal = program.objective_name
@@ -238,7 +238,7 @@ def _unbounded(given: Given, program: Program, result: SolverResult, seconds: fl
     if result.ray is None:
         notes = (f"the solver gave no direction: {result.reason}",)
         return Explanation(problem=given.name, kind="unbounded", summary=summary, notes=notes)
-    found = explain_unbounded(program, result.ray, seconds=seconds / 6)
+    found = explain_unbounded(program, result.ray)
     return Explanation(problem=given.name, kind="unbounded", summary=summary, unbounded=found)
 
 

@@ -22,8 +22,6 @@ class Member:
     kind: str  # ``constraint`` or ``bound``
     side: str  # of the row or column as the model has it
     part: Part  # what it says in words, where it takes part, and the places in the text behind it
-    # the parameters in it with their values, as ``("P_max", "5 kW")``
-    numbers: tuple[tuple[str, str], ...]
     # soft, reason: whether it could give way, and why or why not
     soft: bool
     reason: str
@@ -81,7 +79,6 @@ class Growth:
     rate: float
     where: str
     open_side: str  # the side on which it has no bound
-    enough: bool | None  # whether a bound on that side alone was seen, in a solve, to end it
     text: str
 
 

@@ -40,9 +40,6 @@ def _clash(found: Explanation) -> Iterator[Line]:
             yield Line(1, f"({number}) {member.part.text}")
             for place in member.part.places:
                 yield Line(2, str(place))
-            missing = [(n, v) for n, v in member.numbers if v not in member.part.text]
-            if missing:
-                yield Line(2, "with " + ", ".join(f"{n} = {v}" for n, v in missing))
             if not member.soft:
                 yield Line(2, f"cannot be relaxed: {member.reason}")
         yield Line(1, f"= {proof_words(clash)}")

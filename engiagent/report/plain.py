@@ -3,12 +3,12 @@
 Nothing is stated here that the certificate does not state; what it leaves open is called open.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engiagent.report import findings, words
-from engiagent.report.artefacts import Run, finite, mapping
+from engiagent.report.artefacts import Run, finite, mapping, sequence
 from engiagent.report.charts.series import PREFIXES
 from engiagent.report.schedule import Instructions
 from engiagent.units.unit import CURRENCIES
@@ -43,14 +43,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Level:
-    """One level of the certificate, with what it means and what it found."""
+    """One level of the certificate and what it found."""
 
     name: str
     question: str
     symbol: str
     tone: str
     status: str
-    meaning: str
     notes: tuple[str, ...]
 
 
@@ -74,8 +73,7 @@ def levels(run: Run) -> list[Level]:
             name,
             QUESTIONS[name],
             *findings.status(_status(run, name)),
-            meaning=in_words(run, name),
-            notes=tuple(findings.notes(run, name)),
+            notes=(*_told(run, name), *findings.notes(run, name)),
         )
         for name in LEVELS
         if name in found
@@ -176,7 +174,7 @@ def _room(run: Run, value: float, unit: Any, sense: Any) -> Iterator[str]:
     if room < -negligible:
         yield "That is better than any allowed plan can be, so this one cannot be allowed."
     elif room <= negligible:
-        yield _BEST.get(_evidence(run), unproven)
+        yield _BEST.get(str(run.part("plan").get("optimum")), unproven)
     else:
         gap = words.percent(given.get("gap"))
         reported = "not recomputed" in str(given.get("method") or "")
@@ -193,10 +191,6 @@ _BEST: Final = {
     "agreed": f"Two different solvers report that {_BETTER}; the checker did not recompute it.",
     "reported": f"One solver reports that {_BETTER}; the checker did not recompute it.",
 }
-
-
-def _evidence(run: Run) -> str:
-    return str(run.part("plan").get("optimum"))
 
 
 # --- is it safe --------------------------------------------------------------------------------
@@ -227,7 +221,7 @@ def _why_believe_it(run: Run) -> Answer:
         return Answer(question, "Nothing was checked.", tone="open")
     if none_allowed(run.certificate):
         tone = "good" if verdict == "proven infeasible" else "open"
-        proof = (_read(run), in_words(run, "optimality"))
+        proof = (_read(run), "That the blueprint allows no plan is proven, and it was checked.")
         return Answer(question, f"{checker} verified the proof.", proof, tone)
     if not has_plan(run):
         return Answer(question, "Nothing is claimed, so there is nothing to believe.", tone="open")
@@ -244,81 +238,28 @@ def _read(run: Run) -> str:
     return f"The reading is {line}." if line else "The text was not read."
 
 
-def in_words(run: Run, name: str) -> str:
-    """Return what a level of the certificate means, for a reader who knows none of its terms."""
-    level, status = run.part("levels", name), _status(run, name)
-    if name == "data" and (run.part("reading").get("grade") == "stated" or not run.problem_text):
-        return _STATED[status if status == "fail" else "pass"]
-    if status == "pass" and name == "physics":
-        return _drift(level)
-    if status == "pass" and name == "optimality":
-        return _bound(run)
-    count = level.get("parameters")
-    return {"pass": _PASSED, "fail": _FAILED}.get(status, _OPEN)[name].format(
-        parameters=_counted(count, "number"),
-        source=_SOURCES.get(str(level.get("source")), "taken from the problem"),
-        reported="; one solver reports that it is the best" if _evidence(run) == "reported" else "",
-    )
+def _told(run: Run, name: str) -> list[str]:
+    """Return whose requirements were checked, what states drift, and what the optimum rests on."""
+    level = run.part("levels", name)
+    if name == "algebra" and level.get("source") == "blueprint":
+        return ["taken from the model itself, so one that the model forgot would be missed"]
+    if name == "physics":
+        states = [mapping(state) for state in sequence(level.get("states"))[:_FEW]]
+        drifts = [(state, finite(state.get("drift"))) for state in states]
+        return [
+            f"{state.get('quantity')} differs by {words.quantity(drift, state.get('unit'), 2)}"
+            for state, drift in drifts
+            if drift is not None and abs(drift) >= _NO_DRIFT
+        ]
+    if name == "optimality" and _status(run, name) == "pass" and not none_allowed(run.certificate):
+        return [_BOUNDS.get(str(run.part("plan").get("optimum")), "reported, not recomputed")]
+    return []
 
 
-_PASSED: Final = {
-    "data": "The data are the problem's: {parameters} followed back to the text and its files.",
-    "algebra": "The requirements hold, each worked out again from the plan; they were {source}.",
+_BOUNDS: Final = {
+    "recomputed": "the checker proved this by itself",
+    "agreed": "two different solvers report this, and the checker did not recompute it",
 }
-_STATED: Final = {
-    "pass": "The data are those that the input states; there is no text to compare them with.",
-    "fail": "The data are not all those of the files that the input names; see above.",
-}
-_FAILED: Final = {
-    "data": "The data are not all the problem's: what differs is listed above.",
-    "algebra": "Not all requirements hold; those that do not are listed above.",
-    "physics": "Executed in a simulation, the plan does not keep what it promises.",
-    "optimality": "What is claimed about the best plan does not hold.",
-}
-_OPEN: Final = {
-    "data": "Not all of the data could be followed back to the text.",
-    "algebra": "Not all requirements could be checked.",
-    "physics": "The plan could not be executed in a simulation, or not all of it.",
-    "optimality": "How far the plan is from the best one is not proven{reported}.",
-}
-_SOURCES: Final = {
-    "annotated": "written down from the text, apart from the model",
-    "blueprint": "taken from the model itself, so one that the model forgot would be missed",
-}
-
-
-def _drift(level: Mapping[str, Any]) -> str:
-    states = [s for s in level.get("states") or () if isinstance(s, Mapping)]
-    if not states:
-        return "Nothing in the problem has a state that a simulation would have to follow."
-    worst = []
-    for state in states[:_FEW]:
-        drift = finite(state.get("drift"))
-        apart = f"differs by {words.quantity(drift, state.get('unit'), 2)} at most"
-        same = drift is not None and abs(drift) < _NO_DRIFT
-        worst.append(f"{state.get('quantity')} {'comes out the same' if same else apart}")
-    return f"Executed in a simulation, the plan keeps its promise: {', '.join(worst)}."
-
-
-def _bound(run: Run) -> str:
-    if none_allowed(run.certificate):
-        return "That the blueprint allows no plan is proven, and the proof was checked."
-    bound, goal = run.part("bound"), run.part("objective")
-    if finite(bound.get("value")) is None:
-        return "There is nothing better to look for."
-    side = "more" if goal.get("sense") == "maximize" else "less"
-    shown = words.quantity(bound["value"], goal.get("unit"), 7)
-    how = {
-        "recomputed": "the checker proved this by itself",
-        "agreed": "two different solvers report this, and the checker did not recompute it",
-    }.get(_evidence(run), "this is reported, not recomputed")
-    return f"No allowed plan reaches {side} than {shown}: {how}."
-
-
-def _counted(count: Any, noun: str) -> str:
-    if not isinstance(count, int):
-        return f"the {noun}s were"
-    return f"1 {noun} was" if count == 1 else f"{count} {noun}s were"
 
 
 def _status(run: Run, name: str) -> str:
