@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from engiagent.io.files import write_atomic
-from engiagent.report import findings, model, plain, turns, words
+from engiagent.report import findings, model, plain, words
 from engiagent.report.artefacts import Run, load_run, mapping
 from engiagent.report.charts import document, plan_panels
 from engiagent.report.keyfigures import key_facts, of_horizons
@@ -43,7 +43,6 @@ def _context(run: Run) -> dict[str, Any]:
     panels = enumerate(schedule.panels, start=1)
     figures = [drawn(f"chart-{number}", number, panel) for number, panel in panels]
     todo, has_reason = instructions(run, schedule.series), why is None or why.kind == "plan"
-    story, trouble = turns.read_story(run.folder)
     claims = (("Plan", plan_line(run.certificate)), ("Reading", reading_line(run.certificate)))
     numbers, further = key_facts(run.figures)
     verdict = run.certificate.get("verdict", run.record.get("verdict"))
@@ -71,9 +70,6 @@ def _context(run: Run) -> dict[str, Any]:
         "levels": plain.levels(run),
         "checks": findings.check_table(run),
         "cases": findings.case_table(run),
-        "stages": story.stages,
-        "turns": story.turns,
-        "turns_left_out": story.left_out,
         "explanation": why,
         "assumptions": model.assumptions(run),
         "model": model.build_model(run),
@@ -84,7 +80,7 @@ def _context(run: Run) -> dict[str, Any]:
         "asked": [(key, item) for key, item in _pairs(run.record.get("asked")) if item != "None"],
         "hashes": _pairs(run.certificate.get("inputs")),
         "versions": _versions(run),
-        "trouble": [*run.trouble, *([trouble] if trouble else [])],
+        "trouble": run.trouble,
     }
 
 

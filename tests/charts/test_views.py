@@ -9,20 +9,8 @@ import xarray
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.errors import EngiagentError
 from engiagent.plant.site import Site
-from engiagent.report.charts import (
-    Bar,
-    Chart,
-    HeatMap,
-    Lanes,
-    Panel,
-    document,
-    draw,
-    plan_panels,
-    plotly_figure,
-    route_chart,
-)
+from engiagent.report.charts import HeatMap, Lanes, Panel, draw, plan_panels, route_chart
 from engiagent.report.charts.panels import stacked, styled
 from tests.blueprints import blueprint, constraint, goal
 
@@ -257,32 +245,6 @@ def test_the_turns_of_a_run_are_told_in_order() -> None:
     assert "2 &lt;findings&gt;" in drawn
     assert "3 bars: analyzer" in drawn
     assert "0 bars" in draw(route_chart([]), "y")
-
-
-def test_plotly_gets_the_same_series_and_units() -> None:
-    charts: list[Chart] = [
-        *panels_of(dispatch()),
-        *panels_of(feeder())[:1],
-        route_chart(ROUTES),
-        Lanes("times", "s", (Bar("a", 0.0, 2.0), Bar("b", 2.0, 3.0))),
-    ]
-    figure = plotly_figure(charts)
-    names = {trace.name for trace in figure.data}
-    assert {"P[oil]", "P[gas]", "grid.export", "price", "lowest", "taxonomy"} <= names
-    steps = next(trace for trace in figure.data if trace.name == "price")
-    assert steps.line.shape == "hv"
-    assert list(steps.y) == [50.0, 60.0, 40.0, 40.0]
-    titles = [axis.title.text for axis in figure.select_yaxes()]
-    assert {"kW", "kV", "EUR/MWh"} <= set(titles)
-
-
-def test_plotly_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "plotly.subplots", None)
-    with pytest.raises(EngiagentError, match=r"engiagent\[plotly\]"):
-        plotly_figure(panels_of(dispatch()))
-    assert document(panels_of(dispatch())).startswith("<svg")
 
 
 def test_rounding_beside_what_is_shown_with_it_is_zero() -> None:

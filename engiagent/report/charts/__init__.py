@@ -2,12 +2,11 @@
 
 A chart is data: a :class:`Panel` of values over an axis, :class:`Lanes` of bars, or a
 :class:`HeatMap` of days and hours. :func:`draw` makes it an element for a page that carries
-:func:`style`, :func:`document` a picture that stands alone, :func:`plotly_figure` a figure of
-plotly where that is installed. Nothing drawn here has a script or refers to anything outside
-itself.
+:func:`style`, :func:`document` a picture that stands alone. Nothing drawn here has a script or
+refers to anything outside itself.
 """
 
-from engiagent.report.charts.drawing import Chart, caption, document, draw, plotly_figure
+from engiagent.report.charts.drawing import Chart, caption, document, draw
 from engiagent.report.charts.heatmap import HeatMap
 from engiagent.report.charts.lanes import Bar, Lanes, route_chart, tornado
 from engiagent.report.charts.palette import style
@@ -31,7 +30,6 @@ __all__ = [
     "draw",
     "plan_panels",
     "plot",
-    "plotly_figure",
     "route_chart",
     "style",
     "tornado",
