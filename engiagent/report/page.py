@@ -1,5 +1,6 @@
 """The page: everything that a run left, in one HTML file that asks nobody for anything."""
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -72,14 +73,14 @@ def _context(run: Run) -> dict[str, Any]:
         "cases": findings.case_table(run),
         "explanation": why,
         "assumptions": model.assumptions(run),
-        "model": model.build_model(run),
+        "data": model.data(run),
         "problem_name": run.problem_name,
         "problem_text": run.problem_text,
         "notes": list(dict.fromkeys(map(str, notes))),
         "commands": _commands(run),
         "asked": [(key, item) for key, item in _pairs(run.record.get("asked")) if item != "None"],
         "hashes": _pairs(run.certificate.get("inputs")),
-        "versions": _versions(run),
+        "versions": _pairs(run.certificate.get("versions")),
         "trouble": run.trouble,
     }
 
@@ -107,30 +108,32 @@ def _objective(run: Run) -> list[Fact]:
     """Return what was reached, what bounds it, and how the solver got there."""
     objective, bound = run.part("objective"), run.part("bound")
     attrs: Mapping[str, Any] = run.solution.attrs if run.solution is not None else {}
-    value = objective.get("value", attrs.get("objective"))
     unit = objective.get("unit", attrs.get("objective_unit"))
     sense = words.sense(objective.get("sense", attrs.get("sense")))
-    claimed, over = objective.get("claimed"), mapping(objective.get("scenarios"))
+    over = mapping(objective.get("scenarios"))
     worst, gap = mapping(over.get("worst")), bound.get("gap", attrs.get("gap"))
-    if claimed is not None and _amount(claimed, unit) == _amount(value, unit):
-        claimed = None
-    own = None if bound.get("value") is not None else attrs.get("bound")
-    facts = [
-        Fact(name, _amount(number, unit), str(note or ""))
-        for name, number, note in (
-            ("Objective", value, sense),
-            ("Claimed by the solver", claimed, ""),
-            ("Expected over the scenarios", over.get("expected"), ""),
-            ("In the worst scenario", worst.get("value"), worst.get("scenario")),
-            ("Bound", bound.get("value"), bound.get("method")),
-            ("The solver's bound", own, ""),
-        )
+    proven = bound.get("value") is not None
+    numbers = {
+        "Objective": (objective.get("value", attrs.get("objective")), sense),
+        "Claimed by the solver": (objective.get("claimed"), ""),
+        "Expected over the scenarios": (over.get("expected"), ""),
+        "In the worst scenario": (worst.get("value"), worst.get("scenario")),
+        "Bound": (bound.get("value"), bound.get("method")),
+        "The solver's bound": (None if proven else attrs.get("bound"), ""),
+    }
+    shown = {
+        name: Fact(name, words.quantity(_number(number), unit, 9), str(note or ""))
+        for name, (number, note) in numbers.items()
         if number is not None
+    }
+    objective_text = shown["Objective"].value if "Objective" in shown else ""
+    facts = [
+        fact
+        for name, fact in shown.items()
+        if name != "Claimed by the solver" or fact.value != objective_text
     ]
     if gap is not None:
-        percent = 100 * _number(gap)
-        shown = "0" if abs(percent) < 1e-9 else words.number(percent, 3)
-        facts.append(Fact("Gap to the bound", f"{shown}\u00a0%"))
+        facts.append(Fact("Gap to the bound", words.percent(_number(gap))))
     if attrs.get("solver"):
         facts.append(Fact("Solver", f"{attrs['solver']} {attrs.get('solver_version', '')}".strip()))
     if attrs.get("seconds") is not None:
@@ -138,14 +141,8 @@ def _objective(run: Run) -> list[Fact]:
     return facts
 
 
-def _amount(value: Any, unit: Any) -> str:
-    return words.quantity(_number(value), unit, 9)
-
-
 def _number(value: Any) -> float:
-    return (
-        float(value) if isinstance(value, int | float) or hasattr(value, "item") else float("nan")
-    )
+    return float(value) if isinstance(value, int | float) or hasattr(value, "item") else math.nan
 
 
 def _commands(run: Run) -> list[tuple[str, str]]:
@@ -158,16 +155,6 @@ def _commands(run: Run) -> list[tuple[str, str]]:
     if (run.folder / "model.py").is_file():
         commands.append(("python model.py", "solve the model without engiagent, with Pyomo"))
     return commands
-
-
-def _versions(run: Run) -> list[tuple[str, str]]:
-    found = dict(_pairs(run.certificate.get("versions")))
-    if run.record.get("engiagent"):
-        found.setdefault("engiagent", str(run.record["engiagent"]))
-    if run.solution is not None and run.solution.attrs.get("solver_version"):
-        name = str(run.solution.attrs.get("solver", "solver"))
-        found.setdefault(name, str(run.solution.attrs["solver_version"]))
-    return sorted(found.items())
 
 
 def _pairs(value: Any) -> list[tuple[str, str]]:

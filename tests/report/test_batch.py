@@ -31,7 +31,7 @@ def test_every_run_has_a_row_and_a_link_to_its_report(tmp_path: Path) -> None:
     assert "<b>no</b> long" in page.text
     (uri,) = (a["href"] for a in page.all("a") if a.get("download") == "runs.csv")
     rows = list(csv.DictReader(io.StringIO(base64.b64decode(str(uri).partition(",")[2]).decode())))
-    assert [(row["run"], row["verdict"], row["state"]) for row in rows] == [
+    assert [(row["name"], row["verdict"], row["state"]) for row in rows] == [
         ("week 1/a&b", "certified", "done"),
         ("none", "", "failed"),
     ]

@@ -124,12 +124,10 @@ def test_the_verdict_comes_first_and_everything_is_there(make_run: MakeRun) -> N
         "Why believe it?",
         "Assumptions",
         "Data",
-        "Model",
         "The problem as it was given",
         "How to repeat this",
     ]
     assert len(page.all("svg")) == 3  # power, energy, price
-    assert "soc[t] >= 0.2*E_max, t in T, where hour(t) >= 17" in page.text
 
 
 def test_shadow_prices_are_told_with_sign_unit_and_place(make_run: MakeRun) -> None:
