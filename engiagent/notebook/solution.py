@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import InputError
-from engiagent.explain import Explanation, Given, explain, explain_result, explain_stored
+from engiagent.explain import Explanation, Given, explain, explain_result
 from engiagent.formulations.program import Program
 from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure
@@ -235,10 +235,7 @@ class Solution:
         )
         if self.program is not None and self.result is not None:
             return explain_result(given, self.program, self.result, seconds=seconds)
-        stored = explain_stored(given, self.dataset)
-        return stored or explain(
-            given.blueprint, given.folder, problem=given.problem, seconds=seconds
-        )
+        return explain(given.blueprint, given.folder, problem=given.problem, seconds=seconds)
 
     def diff(self, other: "Solution") -> "Difference":
         """Return what is different in another plan."""

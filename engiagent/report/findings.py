@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engiagent.errors import EngiagentError
-from engiagent.explain import Explanation, Given, explain_stored
+from engiagent.explain import Explanation
 from engiagent.explain.text import lines_of
 from engiagent.io.jsontext import loads_strict
 from engiagent.report import words
@@ -14,7 +14,7 @@ from engiagent.report.artefacts import Run, finite, mapping, sequence
 from engiagent.report.sections import Fact
 from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.run import certify
-from engiagent.run.folder import CASES, EXPLANATION, PROBLEM
+from engiagent.run.folder import CASES, EXPLANATION
 from engiagent.study.returns import compared_cases
 from engiagent.verify.certificate import LEVELS
 
@@ -287,22 +287,16 @@ class Account:
 
 
 def explanation(run: Run) -> Account | None:
-    """Return the explanation of a run; None where nothing is to be explained or it is unreadable.
-
-    Where a folder holds a plan and no explanation, as one that another program wrote, the plan is
-    explained here from what the folder does hold.
-    """
+    """Return the explanation of a run; None where there is none to show or it is unreadable."""
     path = run.folder / EXPLANATION
+    if not path.is_file():
+        return None
     try:
-        if path.is_file():
-            stored = loads_strict(path.read_text("utf-8"), EXPLANATION)
-            found: Explanation | None = Explanation.from_dict(stored)
-        else:
-            found = _explained(run)
+        found = Explanation.from_dict(loads_strict(path.read_text("utf-8"), EXPLANATION))
     except (EngiagentError, OSError, UnicodeDecodeError):
         return None
     groups: list[tuple[str, list[list[str]]]] = []
-    for line in lines_of(found) if found is not None and found.kind in _TITLES else ():
+    for line in lines_of(found) if found.kind in _TITLES else ():
         text = line.text.removeprefix("- ")
         if line.depth == 0:
             groups.append((f"{text[:1].upper()}{text[1:]}", []))
@@ -310,20 +304,10 @@ def explanation(run: Run) -> Account | None:
             groups[-1][1].append([text])
         else:
             groups[-1][1][-1].append(text)
-    if found is None or not groups:
+    if not groups:
         return None
     cut = tuple((title, lines[:_MOST_LINES]) for title, lines in groups)
     # Of a plan the summary is the first of its limits, or that there is none.
     summary = "" if found.kind == "plan" and found.tight else found.summary
     enough = tuple(proposal.text for proposal in found.proposals if proposal.verified)
     return Account(_TITLES[found.kind], summary, cut, found.kind, enough)
-
-
-def _explained(run: Run) -> Explanation | None:
-    """Return what the stored plan says of itself; None where the run had no time for it."""
-    left_out = EXPLANATION in sequence(run.record.get("left_out"))
-    if run.blueprint is None or run.solution is None or left_out:
-        return None
-    data = run.folder / PROBLEM
-    name, folder = str(run.record.get("problem") or "run"), data if data.is_dir() else None
-    return explain_stored(Given(blueprint=run.blueprint, folder=folder, name=name), run.solution)

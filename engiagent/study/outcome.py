@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -103,17 +103,15 @@ class Study(Shows):
 
     def values(self) -> list[Json]:
         """Return a row for each number of each point, those of a series by their index too."""
-        return list(self._values())
-
-    def _values(self) -> Iterator[Json]:
+        found = []
         for row in self.rows:
             start = {"point": row["point"], **_cells(row["at"])}
             for name, value in (row.get("values") or {}).items():
-                yield {**start, "name": name, "index": "", "value": value} | {
-                    "unit": row["units"][name]
-                }
+                unit = row["units"][name]
+                found.append({**start, "name": name, "index": "", "value": value, "unit": unit})
             for item in row.get("series") or ():
-                yield {**start, **item, "index": ", ".join(item["index"].values())}
+                found.append({**start, **item, "index": ", ".join(item["index"].values())})
+        return found
 
     def to_csv(self) -> str:
         """Return :meth:`table` as CSV."""
@@ -188,16 +186,10 @@ def run_study(asked: Asked, blueprint: Blueprint, setting: Setting | None = None
         found = [
             {"point": k, "at": at, **record} for k, (at, record) in enumerate(begun.rows(stored))
         ]
-    certified = (CERTIFIED_ALONE,) if setting.certify else ()
-    notes = (*begun.notes, *_absent(found), *certified)
+    absent = {row["at"].get("case"): row["absent"] for row in found if row.get("absent")}
+    lacks = (f"{k or 'the programme'}: there is no {', '.join(v)}" for k, v in absent.items())
+    notes = (*begun.notes, *lacks, *((CERTIFIED_ALONE,) if setting.certify else ()))
     return Study(asked.kind, head, begun.live.program, tuple(found), notes)
-
-
-def _absent(rows: Sequence[Json]) -> Iterator[str]:
-    """Yield what a case does not have of what is asked for."""
-    absent = {row["at"].get("case"): row["absent"] for row in rows if row.get("absent")}
-    for case, names in absent.items():
-        yield f"{case or 'the programme'}: there is no {', '.join(names)}"
 
 
 def _asked_of(asked: Asked, begun: Begun) -> Json:

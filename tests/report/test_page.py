@@ -114,9 +114,6 @@ def test_the_verdict_comes_first_and_everything_is_there(make_run: MakeRun) -> N
         "Schedule",
         "What to do, and when",
         "Numbers of the schedule",
-        "Limits in force",
-        "Active limits",
-        "Balances with a shadow price",
         "Certificate",
         "What to do",
         "What it costs",
@@ -128,31 +125,6 @@ def test_the_verdict_comes_first_and_everything_is_there(make_run: MakeRun) -> N
         "How to repeat this",
     ]
     assert len(page.all("svg")) == 3  # power, energy, price
-
-
-def test_shadow_prices_are_told_with_sign_unit_and_place(make_run: MakeRun) -> None:
-    text = assert_sound(render_report(make_run())).text
-    # minimise: a positive multiplier of a lower limit means that a lower limit would save
-    assert (
-        "the lower limit of battery.state_of_charge (“reserve in the evening”), active at "
-        "19:00–20:00 on 30 Mar (1 of 7): "
-        "1 kWh less would save 0.125 EUR in all"
-    ) in text
-    assert "1 kW more would save 0.25 EUR in all" in text
-    assert "“energy balance”: shadow price" in text  # an equation is no limit
-
-
-def test_a_maximised_objective_turns_the_words_round(
-    make_run: MakeRun, blueprint: Any, solution: Any
-) -> None:
-    document, data = blueprint(24), solution(24)
-    document["core_model_elements"]["objective_function"]["sense"] = "maximize"
-    data.attrs["sense"] = "maximize"
-    for name in ("dual__C2", "reduced_cost__charge"):
-        data[name] = -data[name].assign_attrs(data[name].attrs)
-    text = assert_sound(render_report(make_run(blueprint=document, solution=data))).text
-    assert "1 kWh less would earn 0.125 EUR in all" in text
-    assert "1 kW more would earn 0.25 EUR in all" in text
 
 
 def test_assumptions_and_sources_are_shown(make_run: MakeRun) -> None:
