@@ -3,13 +3,13 @@
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import EngiagentError
 from engiagent.explain.conflicts import Statements
 from engiagent.explain.places import Finding, Part, Place, Severity, Text, as_json
 from engiagent.explain.proportions import odd_numbers
@@ -105,8 +105,7 @@ def audit_path(
 ) -> Audit:
     """Audit a problem file or folder, a blueprint, or a problem with a given blueprint.
 
-    Raises InputError when something cannot be read. A data file that a problem lists and that is
-    absent is a finding and no error.
+    Raises InputError when something cannot be read, as a data file that a problem lists.
     """
     given = Path(path)
     if blueprint is None and Blueprint.is_in(given):
@@ -114,13 +113,7 @@ def audit_path(
         folder, problem = problem_folder_of(given), problem_beside(given)
         name = problem.id if problem is not None else name_of(given)
         return audit_blueprint(found, folder, problem, name=name, seconds=seconds)
-    try:
-        loaded = Problem.load(given)
-    except InputError as error:
-        absent = _absent_data(given, error)
-        if absent is None:
-            raise
-        return absent
+    loaded = Problem.load(given)
     if blueprint is not None:
         found = Blueprint.load(blueprint)
         return audit_blueprint(found, loaded.folder, loaded, name=loaded.id, seconds=seconds)
@@ -336,17 +329,3 @@ def _missing_files(problem: Problem, text: Text) -> Iterator[Finding]:
         explanation = f"the file {name} does not lie beside the problem"
         at = (text.at(match.span()),)
         yield _missing("file", "data", name, explanation, f"put it there{hint}", at)
-
-
-def _absent_data(path: Path, error: InputError) -> Audit | None:
-    """Return an audit that says which listed data file is absent; None for any other error."""
-    folder, name = path if path.is_dir() else path.parent, error.file
-    listed = name is not None and not (folder / name).exists() and (folder != Path(name))
-    if not listed or not path.exists():
-        return None
-    explanation = str(replace(error, line=None, column=None))
-    place = Place(str(name), error.line, error.column, "")
-    advice = "put the file beside the problem"
-    finding = _missing("file", "data", str(name), explanation, advice, (place,))
-    note = "nothing else was examined: the problem cannot be read without its data"
-    return Audit(problem=path.stem, findings=(finding,), notes=(note,))

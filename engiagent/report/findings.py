@@ -1,7 +1,7 @@
 """The certificate in rows: checks with margins, violations, cases, and the explanation."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -185,33 +185,15 @@ def _is_check(item: Any) -> bool:
 
 
 def violations(run: Run) -> list[Finding]:
-    """Return what must hold and does not."""
-    return [_violation(item, quote) for item, quote in _violated(run)]
-
-
-def _violated(run: Run) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Yield the violations with the words of the text that each rests on."""
+    """Return what must hold and does not, with the words of the text that each rests on."""
     quotes: dict[str, str] = {}
     for level in run.part("levels").values():
         for check in map(mapping, sequence(mapping(level).get("checks"))):
             quotes[str(check.get("id"))] = str(check.get("quote") or "")
-    for item in map(mapping, _entries(run, "violations")):
-        yield item, str(item.get("quote") or quotes.get(str(item.get("check")), ""))
-
-
-def broken(run: Run) -> list[str]:
-    """Return the broken requirements, each once, in the words of the text where it has any."""
-    lines: dict[str, str] = {}
-    for item, quote in _violated(run):
-        text = _violation(item, quote).text
-        if quote:
-            amount, where = item.get("amount"), _OFFSET.sub("", place(item.get("where")))
-            text = f"“{' '.join(quote.split())}”"
-            if amount is not None:
-                text += f" is violated by {words.quantity(amount, item.get('unit'), 4)}"
-            text += f" at {where}" if where else ""
-        lines.setdefault(str(item.get("check") or item.get("name") or item.get("message")), text)
-    return list(lines.values())
+    return [
+        _violation(item, str(item.get("quote") or quotes.get(str(item.get("check")), "")))
+        for item in map(mapping, _entries(run, "violations"))
+    ]
 
 
 def listed(run: Run, key: str) -> list[Finding]:

@@ -9,7 +9,6 @@ from typing import Any
 from engiagent.io.files import write_atomic
 from engiagent.report import findings, model, plain, words
 from engiagent.report.artefacts import Run, load_run, mapping
-from engiagent.report.charts import document, plan_panels
 from engiagent.report.keyfigures import key_facts, of_horizons
 from engiagent.report.schedule import build_schedule, instructions
 from engiagent.report.sections import Fact, drawn, render_page
@@ -159,8 +158,3 @@ def _commands(run: Run) -> list[tuple[str, str]]:
 
 def _pairs(value: Any) -> list[tuple[str, str]]:
     return [(str(key), str(item)) for key, item in mapping(value).items()]
-
-
-def render_picture(run_folder: str | Path, panels: int = 3) -> str:
-    """Return the first panels of a run's schedule, one above the other, as an SVG document."""
-    return document(plan_panels(load_run(Path(run_folder)))[:panels], "Schedule")

@@ -197,10 +197,10 @@ _BEST: Final = {
 
 
 def _is_it_safe(run: Run) -> Answer:
-    question, broken = "Is it safe?", findings.broken(run)
+    question, broken = "Is it safe?", findings.violations(run)
     if broken:
-        count = "1 requirement is" if len(broken) == 1 else f"{len(broken)} requirements are"
-        return Answer(question, f"No: {count} violated.", tuple(broken[:_FEW]), "bad")
+        listed = dict.fromkeys(found.text for found in broken)
+        return Answer(question, "No: not all requirements hold.", tuple(listed)[:_FEW], "bad")
     if {"unchecked", ""} & {_status(run, name) for name in ("algebra", "physics")}:
         text = "Not known: not every requirement could be checked. The levels below say which."
         return Answer(question, text, tone="open")

@@ -101,29 +101,18 @@ class Study(Shows):
 
         return plot(self)
 
-    def values(self) -> list[Json]:
-        """Return a row for each number of each point, those of a series by their index too."""
-        found = []
-        for row in self.rows:
-            start = {"point": row["point"], **_cells(row["at"])}
-            for name, value in (row.get("values") or {}).items():
-                unit = row["units"][name]
-                found.append({**start, "name": name, "index": "", "value": value, "unit": unit})
-            for item in row.get("series") or ():
-                found.append({**start, **item, "index": ", ".join(item["index"].values())})
-        return found
-
     def to_csv(self) -> str:
         """Return :meth:`table` as CSV."""
-        return _csv(self.table())
+        rows, text = self.table(), io.StringIO()
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        writer = csv.DictWriter(text, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Write the table, all values, and everything as JSON; return the paths."""
-        texts = {
-            f"{self.kind}.csv": self.to_csv(),
-            "values.csv": _csv(self.values()),
-            f"{self.kind}.json": self.to_json(),
-        }
+        """Write the table, and everything as JSON; return the paths."""
+        texts = {f"{self.kind}.csv": self.to_csv(), f"{self.kind}.json": self.to_json()}
         for name, text in texts.items():
             write_atomic(folder / name, text)
         return tuple(folder / name for name in texts)
@@ -132,15 +121,6 @@ class Study(Shows):
 def _cells(at: Mapping[str, Any]) -> Json:
     """Return what was varied as a table has it: values by label become JSON."""
     return {k: json.dumps(v) if isinstance(v, list | dict) else v for k, v in at.items()}
-
-
-def _csv(rows: Sequence[Json]) -> str:
-    text = io.StringIO()
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 @dataclass(frozen=True)

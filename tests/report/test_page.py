@@ -14,7 +14,7 @@ import pytest
 import xarray
 
 from engiagent.errors import EngiagentError
-from engiagent.report import render_picture, render_report, write_report
+from engiagent.report import render_report, write_report
 from engiagent.report.charts.palette import DARK, LIGHT
 from tests.charts.test_palette import contrast
 from tests.report.conftest import MakeRun
@@ -249,15 +249,6 @@ def test_many_series_are_bounded(make_run: MakeRun) -> None:
     page = assert_sound(render_report(make_run(solution=data, blueprint=None)))
     assert len(page.all("svg")) <= 24
     assert "more charts are left out" in page.text
-
-
-def test_the_picture_is_a_document_of_its_own(make_run: MakeRun) -> None:
-    from xml.etree import ElementTree
-
-    root = ElementTree.fromstring(render_picture(make_run(), panels=2))
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert len(root.findall("{*}svg")) == 2
-    assert "battery, in kW" in "".join(root.itertext())
 
 
 CSS = (Path(__file__).parents[2] / "engiagent/report/templates/report.css").read_text("utf-8")

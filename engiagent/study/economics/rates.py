@@ -244,15 +244,6 @@ class BreakEven:
     # the internal rates at that capital, found again from the cash flows: the target is one of them
     rates: InternalRates
 
-    def per(self, amount: float) -> float:
-        """Return the capital for a unit of an amount, as kW of power.
-
-        Raises InputError when the amount is not above 0.
-        """
-        if not (np.isfinite(amount) and amount > 0):
-            raise InputError(f"the size is {amount}; give a number above 0")
-        return self.capital / amount
-
 
 def break_even_capital(
     earnings: Sequence[float] | Floats,
