@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engiagent.report import findings, words
-from engiagent.report.artefacts import Run, finite, mapping, sequence
+from engiagent.report.artefacts import Run, finite, mapping
 from engiagent.report.charts.series import PREFIXES
 from engiagent.report.schedule import Instructions
 from engiagent.units.unit import CURRENCIES
@@ -19,8 +19,6 @@ from engiagent.verify.wording import reading_line
 
 _FEW: Final = 3
 _SETTINGS: Final = 4
-_NO_DRIFT: Final = 1e-6
-"""In whatever unit a state has: what no meter shows."""
 _NONE_LEFT: Final = 1e-6
 """A relative gap up to which no better plan is worth the name."""
 QUESTIONS: Final = {
@@ -87,11 +85,6 @@ def has_plan(run: Run) -> bool:
     return any(not str(name).startswith(PREFIXES) for name in run.solution.data_vars)
 
 
-def money(unit: Any) -> bool:
-    """Whether a unit is one of money, as EUR or kUSD."""
-    return unit in {f"{prefix}{name}" for prefix in ("", "k", "M") for name in CURRENCIES}
-
-
 # --- what to do --------------------------------------------------------------------------------
 
 
@@ -102,9 +95,9 @@ def _what_to_do(run: Run, todo: Instructions | None) -> Answer:
     if verdict == "violated":
         text = "Do not use this plan: something that must hold does not. What, is listed above."
         return Answer(question, text, tone="bad")
-    usable = verdict in USABLE
-    lead = "" if usable else _LEADS.get(str(verdict), _LEADS["undecided"])
-    tone = "good" if usable else "open"
+    lead, tone = "", "good"
+    if verdict not in USABLE:
+        lead, tone = _LEADS.get(str(verdict), _LEADS["undecided"]), "open"
     if todo is None:
         return Answer(question, f"{lead}The values to use are listed above.", tone=tone)
     when = "One setting for the whole time" if todo.total == 1 else f"{todo.total} settings in turn"
@@ -144,22 +137,15 @@ def _what_it_costs(run: Run) -> Answer:
     if value is None:
         return Answer("What it costs", "It was not computed.", tone="open")
     shown, details = words.quantity(value, unit, 7), tuple(_room(run, value, unit, sense))
-    if not money(unit):
-        return Answer("What it comes to", f"{shown}: {_aim(run, sense)}.", details)
+    if unit not in {f"{prefix}{name}" for prefix in ("", "k", "M") for name in CURRENCIES}:
+        size = "large" if sense == "maximize" else "small"
+        return Answer("What it comes to", f"{shown}, as {size} as possible.", details)
     if sense == "maximize":
         return Answer("What it brings", f"{shown} in all.", details)
     text = f"{shown} in all."
     if value < 0:
-        amount = words.quantity(-value, unit, 7)
-        text = f"Nothing: it brings in {amount} more than it costs."
+        text = f"Nothing: it brings in {words.quantity(-value, unit, 7)} more than it costs."
     return Answer("What it costs", text, details)
-
-
-def _aim(run: Run, sense: Any) -> str:
-    objective = run.blueprint.core.objective_function if run.blueprint is not None else None
-    name = (objective.name if objective is not None else None) or "the objective"
-    size = "large" if sense == "maximize" else "small"
-    return f"{name.replace('_', ' ')}, as {size} as possible"
 
 
 def _room(run: Run, value: float, unit: Any, sense: Any) -> Iterator[str]:
@@ -221,7 +207,9 @@ def _why_believe_it(run: Run) -> Answer:
         return Answer(question, "Nothing was checked.", tone="open")
     if none_allowed(run.certificate):
         tone = "good" if verdict == "proven infeasible" else "open"
-        proof = (_read(run), "That the blueprint allows no plan is proven, and it was checked.")
+        line = reading_line(run.certificate)
+        read = f"The reading is {line}." if line else "The text was not read."
+        proof = (read, "That the blueprint allows no plan is proven, and it was checked.")
         return Answer(question, f"{checker} verified the proof.", proof, tone)
     if not has_plan(run):
         return Answer(question, "Nothing is claimed, so there is nothing to believe.", tone="open")
@@ -232,25 +220,10 @@ def _why_believe_it(run: Run) -> Answer:
     return Answer(question, text, tone="good" if verdict in PROVEN else "open")
 
 
-def _read(run: Run) -> str:
-    """Return who has read the text."""
-    line = reading_line(run.certificate)
-    return f"The reading is {line}." if line else "The text was not read."
-
-
 def _told(run: Run, name: str) -> list[str]:
-    """Return whose requirements were checked, what states drift, and what the optimum rests on."""
-    level = run.part("levels", name)
-    if name == "algebra" and level.get("source") == "blueprint":
+    """Return whose requirements were checked, and what the optimum rests on."""
+    if name == "algebra" and run.part("levels", name).get("source") == "blueprint":
         return ["taken from the model itself, so one that the model forgot would be missed"]
-    if name == "physics":
-        states = [mapping(state) for state in sequence(level.get("states"))[:_FEW]]
-        drifts = [(state, finite(state.get("drift"))) for state in states]
-        return [
-            f"{state.get('quantity')} differs by {words.quantity(drift, state.get('unit'), 2)}"
-            for state, drift in drifts
-            if drift is not None and abs(drift) >= _NO_DRIFT
-        ]
     if name == "optimality" and _status(run, name) == "pass" and not none_allowed(run.certificate):
         return [_BOUNDS.get(str(run.part("plan").get("optimum")), "reported, not recomputed")]
     return []

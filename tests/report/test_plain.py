@@ -149,7 +149,7 @@ def test_missing_data_are_asked_for(make_run: MakeRun, certificate: Any) -> None
         (8.0, 9.0, "maximize", "kEUR", "What it brings", "8\u00a0kEUR in all.", "1\u00a0kEUR"),
         (8.0, 9.0, "minimize", "EUR", "What it costs", "8\u00a0EUR in all.", "cannot be allowed"),
         (9.0, 8.0, "maximize", "EUR", "What it brings", "9\u00a0EUR in all.", "cannot be allowed"),
-        (8.0, 8.0, "minimize", "kWh", "What it comes to", "8\u00a0kWh: the objective", "no other"),
+        (8.0, 8.0, "minimize", "kWh", "What it comes to", "8\u00a0kWh, as small", "no other"),
     ],
 )
 def test_money_is_told_by_its_sign_and_what_could_be_better(
