@@ -75,7 +75,6 @@ class Text:
     """What places are found in: a problem with its data, or a blueprint's folder alone."""
 
     problem: Problem | None
-    blueprint: str = "blueprint.json"
     folder: Path | None = None
 
     def at(self, span: Span) -> Place:
