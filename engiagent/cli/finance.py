@@ -84,7 +84,6 @@ def irr(flows: tuple[float, ...], as_json: bool) -> None:
 @click.option("--fade", type=float, default=0.0, help="Part of earnings lost each year.")
 @click.option("--residual", type=float, default=0.0, help="Part of the capital left at the end.")
 @click.option("--unit", help="Of the prices, as USD/MWh, where their header names none.")
-@click.option("--step", type=float, help="Length of a period in h, where there are no time stamps.")
 @limits
 def battery(
     prices: str,
@@ -99,7 +98,6 @@ def battery(
     fade: float,
     residual: float,
     unit: str | None,
-    step: float | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -111,7 +109,7 @@ def battery(
     path, _, column = prices.rpartition("#")
     if not path:
         raise InputError("prices are named by file and column", found=prices, expected="a.csv#b")
-    read = read_prices(Path(path), column, unit=unit, step_hours=step)
+    read = read_prices(Path(path), column, unit=unit)
     unit_of_money = read.currency
     storage = Storage(
         power=1.0, hours=hours, round_trip=round_trip, least=least, most=most, wear=wear / 1000

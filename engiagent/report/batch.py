@@ -36,11 +36,11 @@ def render_batch(folder: Path | str) -> str:
         csv_text(_PLAIN, plain),
     )
     table = DataTable(title, _HEAD, tuple(rows), data_uri(csv[0]), "runs.csv")
-    sections = [Section(f"{len(runs)} runs", tables=(table,), kind="values cards")] if runs else []
+    section = Section(f"{len(runs)} runs", tables=(table,), kind="values cards", is_folded=False)
     return page_of_tables(
         f"Runs in {base.resolve().name or base}",
         "engiagent batch report",
-        sections,
+        [section] if runs else [],
         lead="" if runs else "There is no run in this folder.",
         numbers=numbers,
     )

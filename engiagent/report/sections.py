@@ -58,7 +58,7 @@ class Section:
     tables: tuple[DataTable, ...] = ()
     charts: tuple[Chart, ...] = ()
     kind: str = ""
-    is_folded: bool = False
+    is_folded: bool | None = None  # None for a table of more rows than are seen at once
 
 
 def drawn(name: str, number: int, chart: charts.Chart) -> Chart:

@@ -12,7 +12,7 @@ import numpy as np
 
 from engiagent.report import charts, words
 from engiagent.report.charts.series import settled
-from engiagent.report.sections import FOLDED, Section, drawn, page_of_tables
+from engiagent.report.sections import Section, drawn, page_of_tables
 from engiagent.report.tables import Cell, table_with_csv
 from engiagent.study.outcome import Study
 
@@ -38,10 +38,9 @@ def page(outcome: Study, name: str) -> str:
     cells = tuple(tuple(_cell(row.get(n), largest[n]) for n in names) for row in rows)
     plain = (["" if row.get(n) is None else str(row[n]) for n in names] for row in rows)
     table = table_with_csv("Every point of the study", names, cells, "points.csv", plain)
-    is_long = len(rows) > FOLDED
     sections = [
         Section("Charts", charts=figures),
-        Section("All points", tables=(table,), kind="values cards", is_folded=is_long),
+        Section("All points", tables=(table,), kind="values cards"),
     ]
     return page_of_tables(
         f"{TITLES[outcome.kind]}: {name}",

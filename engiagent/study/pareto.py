@@ -79,11 +79,11 @@ def _points(live: Live, stored: Checkpoint, points: int) -> Iterator[tuple[str, 
     spaced = [np.linspace(low[k], high[k], points).tolist() for k in range(1, len(goals))]
     at_limits = _at_limits(live, scale)
     for outer in product(*spaced[1:]):
-        for x in spaced[0]:
-            limits = [x, *outer]
+        for inner in spaced[0]:
+            limits = [inner, *outer]
             found = stored.found(f"epsilon:{limits}", _record, live, at_limits(limits))
-            shown = ", ".join(f"{g.name} {v:.6g}" for g, v in zip(others, limits, strict=True))
-            yield shown, found
+            held = zip(others, limits, strict=True)
+            yield ", ".join(f"{goal.name} {round(x, 6):.6g}" for goal, x in held), found
 
 
 Find = Callable[[], SolverResult]

@@ -107,21 +107,19 @@ def test_prices_that_are_no_years_are_refused(tmp_path: Path) -> None:
         read_prices(path, "price")
     with pytest.raises(InputError, match="no time stamps"):
         read_prices(path, "price", unit="EUR/MWh")
-    with pytest.raises(InputError, match="no whole years"):
-        read_prices(path, "price", unit="EUR/MWh", step_hours=1.0)
     with pytest.raises(InputError, match="no price of energy"):
-        read_prices(path, "price", unit="kW", step_hours=1.0)
+        read_prices(path, "price", unit="kW")
     path.write_text("time,price [EUR/MWh]\n2023-01-01,1\n2023-01-02,2\n", encoding="utf-8")
     with pytest.raises(InputError, match="cover 48 h"):
         read_prices(path, "price")
 
 
 def test_cents_become_money(tmp_path: Path) -> None:
-    path = tmp_path / "p.csv"
-    path.write_text("price [ct_EUR/kWh]\n" + "25\n" * 8760, encoding="utf-8")
-    read = read_prices(path, "price", step_hours=1.0)
+    path = write_prices(tmp_path, (2023,))
+    path.write_text(path.read_text("utf-8").replace("[USD/MWh]", "[ct_EUR/kWh]"), "utf-8")
+    read = read_prices(path, "price")
     assert read.currency == "EUR"
-    assert read.years["year 1"][0] == pytest.approx(0.25)
+    assert read.years["2023"][0] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(

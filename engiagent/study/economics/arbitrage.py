@@ -140,17 +140,12 @@ class Prices:
     currency: str  # its name
 
 
-def read_prices(
-    path: Path, column: str, *, unit: str | None = None, step_hours: float | None = None
-) -> Prices:
-    """Return the prices of a column.
-
-    With time stamps (at the start of each period) the years are those of the stamps as written;
-    without, every 8760 h in the order of the rows.
+def read_prices(path: Path, column: str, *, unit: str | None = None) -> Prices:
+    """Return the prices of a column, by the years of the time stamps (at the start of each period).
 
     ``path``, ``column``: the file (CSV, Parquet or netCDF) and the column. ``unit``: of the prices,
-    where the header names none. ``step_hours``: length of a period, where there are no time stamps.
-    [h]. Raises InputError when there is no unit or step, stamps are uneven, or a year is not whole.
+    where the header names none. Raises InputError when there is no unit, there are no time stamps
+    or uneven ones, or a year is not whole.
     """
     table = read_table(path.parent, path.name)
     found = table.column(column)
@@ -168,12 +163,7 @@ def read_prices(
     values = found.numbers() * factor + shift
     if not np.isfinite(values).all():
         raise found.error(int(np.argmin(np.isfinite(values))), "no price")
-    stamps = _stamps(table)
-    if stamps is None:
-        if step_hours is None:
-            raise InputError("the table has no time stamps", path.name, expected="the step in h")
-        return Prices(_in_order(values, step_hours, path.name), step_hours, currency)
-    seconds, names = stamps
+    seconds, names = _stamps(table, path.name)
     steps = np.diff(seconds)
     if not len(steps) or np.any(steps != steps[0]) or steps[0] <= 0:
         place = int(np.argmax(steps != steps[0])) + 1 if len(steps) else 0
@@ -188,7 +178,7 @@ def read_prices(
     return Prices(years, step, currency)
 
 
-def _stamps(table: TableFile) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.str_]]] | None:
+def _stamps(table: TableFile, file: str) -> tuple[Floats, "np.ndarray[Any, np.dtype[np.str_]]"]:
     for column in table.columns.values():
         if column.is_text and len(column) > 0 and parse_stamp(column.texts()[0]) is not None:
             texts = column.texts()
@@ -196,16 +186,4 @@ def _stamps(table: TableFile) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[n
             if not np.isfinite(seconds).all():
                 raise column.error(int(np.argmin(np.isfinite(seconds))), "no time stamp")
             return seconds, np.array([text.strip()[:4] for text in texts])
-    return None
-
-
-def _in_order(values: Floats, step_hours: float, file: str) -> dict[str, Floats]:
-    count = YEAR_HOURS / step_hours if step_hours > 0 else np.nan
-    if not (np.isfinite(count) and abs(count - round(count)) < 1e-9 and count >= 1):
-        raise InputError(f"a step of {step_hours} h does not divide a year", file)
-    size = round(count)
-    if len(values) % size or not len(values):
-        found, expected = f"{len(values)} rows", f"{size} each"
-        raise InputError("the prices are no whole years", file, found=found, expected=expected)
-    parts = np.split(values, len(values) // size)
-    return {f"year {k}": part for k, part in enumerate(parts, 1)}
+    raise InputError("the table has no time stamps", file, expected="a column as 2023-01-01T00:00")
