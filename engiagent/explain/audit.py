@@ -1,6 +1,5 @@
 """Whether a problem or a blueprint has all that is needed to solve it, and whether it can hold."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -323,9 +322,6 @@ def _missing_files(problem: Problem, text: Text) -> Iterator[Finding]:
         if name in problem.data or name in seen or (problem.folder / name).is_file():
             continue
         seen.add(name)
-        beside = sorted(p.name for p in problem.folder.iterdir() if p.suffix.lower() in SUFFIXES)
-        close = difflib.get_close_matches(name, beside, 1)
-        hint = f"; did you mean {close[0]}?" if close else ""
         explanation = f"the file {name} does not lie beside the problem"
         at = (text.at(match.span()),)
-        yield _missing("file", "data", name, explanation, f"put it there{hint}", at)
+        yield _missing("file", "data", name, explanation, "put it there, or correct its name", at)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engiagent.explain.explanation import Clash, Explanation, Proposal
+from engiagent.explain.explanation import Clash, Explanation
 from engiagent.explain.labels import shown
 
 
@@ -42,16 +42,11 @@ def _clash(found: Explanation) -> Iterator[Line]:
                 yield Line(2, str(place))
             if not member.soft:
                 yield Line(2, f"cannot be relaxed: {member.reason}")
-        yield Line(1, f"= {proof_words(clash)}")
-
-
-def proof_words(clash: Clash) -> str:
-    """Return how it is known that demands clash."""
-    proof = clash.proof
-    checked = "checked" if proof.get("checked") else "not confirmed by the checker"
-    least = ", and nothing in the set can be left out" if proof.get("irreducible") else ""
-    times = "" if proof.get("elements_least") else "; not all elements named need be part of it"
-    return f"proof by {proof.get('method')}, {checked}{least}{times}"
+        proof = clash.proof
+        checked = "checked" if proof.get("checked") else "not confirmed by the checker"
+        least = ", and nothing in the set can be left out" if proof.get("irreducible") else ""
+        times = "" if proof.get("elements_least") else "; not all elements named need be part of it"
+        yield Line(1, f"= proof by {proof.get('method')}, {checked}{least}{times}")
 
 
 def _proposals(found: Explanation) -> Iterator[Line]:
@@ -61,19 +56,11 @@ def _proposals(found: Explanation) -> Iterator[Line]:
     yield Line(0, "the least change that is enough" if together else "each of these is enough")
     for proposal in found.proposals:
         yield Line(1, f"- {proposal.text}")
-        yield Line(2, proposal_words(proposal))
-
-
-def proposal_words(proposal: Proposal) -> str:
-    """Return what was shown of a proposal."""
-    solved = (
-        "solved again with it: a plan exists" if proposal.verified else "not confirmed by a solve"
-    )
-    share = f"{100 * proposal.tolerance:g} %"
-    least = (
-        f"{share} less is not enough" if proposal.minimal else f"not shown that {share} less fails"
-    )
-    return f"{solved}; {least}"
+        shown_by = "solved again with it: a plan exists"
+        solved = shown_by if proposal.verified else "not confirmed by a solve"
+        less = f"{100 * proposal.tolerance:g} % less"
+        least = f"{less} is not enough" if proposal.minimal else f"not shown that {less} fails"
+        yield Line(2, f"{solved}; {least}")
 
 
 def _unbounded(found: Explanation) -> Iterator[Line]:

@@ -31,12 +31,12 @@ from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session import Session
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
-from engiagent.study.checkpoint import OnPoint
 from engiagent.study.requests import Requests
 from engiagent.study.variation import Variation
 from engiagent.units.unit import conversion, parse_unit
 
 Json = dict[str, Any]
+OnPoint = Callable[[int, int, Any], None]
 NOT_CERTIFIED: Final = "not certified"
 
 

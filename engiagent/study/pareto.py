@@ -18,9 +18,8 @@ from engiagent.formulations.program import OBJECTIVE, Goal, Program
 from engiagent.solvers.goals import ROOM, goal_values, kept, only, solve_goals
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.session import Session
-from engiagent.study.checkpoint import Checkpoint
 from engiagent.study.live import Json, Live, Setting, failed
-from engiagent.study.outcome import Begun, Row
+from engiagent.study.outcome import Begun, Checkpoint, Row
 
 _SAME: Final = 1e-7
 """Goals of two points that differ by less of their range are the same."""

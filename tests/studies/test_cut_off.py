@@ -8,7 +8,7 @@ import pytest
 
 from engiagent.blueprint import Blueprint
 from engiagent.study import Cases, Pareto, Sensitivity, Sweep, run_study
-from engiagent.study.checkpoint import NAME
+from engiagent.study.outcome import POINTS as NAME
 from engiagent.study.outcome import Asked
 from engiagent.study.variation import Variation
 from tests.studies.test_pareto import DIRTY, plant

@@ -16,7 +16,7 @@ from engiagent.formulations.compile import Compiler
 from engiagent.formulations.program import Program
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.study import Setting, Study, Sweep, run_study
-from engiagent.study.checkpoint import NAME
+from engiagent.study.outcome import POINTS as NAME
 from engiagent.study.variation import Variation, points_of
 from tests.studies.test_pareto import plant
 from tests.studies.test_study import best, storage, with_value
