@@ -25,7 +25,7 @@ _TONES: Final = {"answered": "good", "partial": "open", "open": "open", "done": 
 def page(found: "Answered") -> str:
     """Return an answer as an HTML page that stands alone."""
     graph = _graph(found.plan, {call.id: call.status for call in found.calls})
-    chart = Chart(1, f"The plan: {len(found.plan.steps)} calls", graph, graph)
+    chart = Chart(1, f"The plan: {len(found.plan.steps)} calls", graph)
     numbers = [
         Fact(item["label"], shown(item["value"], item["unit"]), f"call {item['call']}")
         for item in found.findings

@@ -55,7 +55,6 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "mcp": ("mcp", "Offer engiagent's tools over the Model Context Protocol."),
     "config": ("settings", "Show the settings in force, and where each comes from."),
     "completion": ("completion", "Print the script for completion in SHELL."),
-    "view": ("view", "Show the runs in DIR, by default runs/, in a browser."),
 }
 """By name: the module below :mod:`engiagent.cli` that has the command, and its line in the help."""
 

@@ -69,8 +69,7 @@ def _emitter(form: str) -> Callable[[Blueprint, Path], str]:
 def report(run: Path, as_json: bool) -> None:
     """Write the report of RUN, a run folder, again, or that of a folder of runs.
 
-    For a folder of runs it is a page of all of them, with what came of each; see also
-    'engiagent view'.
+    For a folder of runs it is a page of all of them, with what came of each.
     """
     path = write_report(run) if holds_run(run) or not run.is_dir() else write_batch(run)
     say(f"written to {path}")

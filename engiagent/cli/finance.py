@@ -18,8 +18,7 @@ from engiagent.study.economics import (
     internal_rates,
     net_present_value,
 )
-from engiagent.study.economics.arbitrage import Storage, YearOfArbitrage, arbitrage
-from engiagent.study.economics.prices import read_prices
+from engiagent.study.economics.arbitrage import Storage, YearOfArbitrage, arbitrage, read_prices
 from engiagent.study.economics.tariffs import read_urdb, with_tariff
 
 as_json_option = options.as_json
@@ -85,7 +84,6 @@ def irr(flows: tuple[float, ...], as_json: bool) -> None:
 @click.option("--fade", type=float, default=0.0, help="Part of earnings lost each year.")
 @click.option("--residual", type=float, default=0.0, help="Part of the capital left at the end.")
 @click.option("--unit", help="Of the prices, as USD/MWh, where their header names none.")
-@click.option("--step", type=float, help="Length of a period in h, where there are no time stamps.")
 @limits
 def battery(
     prices: str,
@@ -100,7 +98,6 @@ def battery(
     fade: float,
     residual: float,
     unit: str | None,
-    step: float | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -112,7 +109,7 @@ def battery(
     path, _, column = prices.rpartition("#")
     if not path:
         raise InputError("prices are named by file and column", found=prices, expected="a.csv#b")
-    read = read_prices(Path(path), column, unit=unit, step_hours=step)
+    read = read_prices(Path(path), column, unit=unit)
     unit_of_money = read.currency
     storage = Storage(
         power=1.0, hours=hours, round_trip=round_trip, least=least, most=most, wear=wear / 1000

@@ -176,7 +176,7 @@ def compare(
     """
     found = report.side_by_side(chosen, windows, recovery)
     if html is not None:
-        write_atomic(html, report.compare(chosen, None, windows, recovery))
+        write_atomic(html, report.compare(chosen, windows, recovery))
         say(f"written to {html}")
     if as_json:
         print_json(found.to_json())

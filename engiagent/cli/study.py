@@ -19,10 +19,10 @@ from engiagent.report.studied import page
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import name_of, problem_folder_of
 from engiagent.study import Cases, Pareto, Sensitivity, Setting, Sweep, run_study
-from engiagent.study.checkpoint import OnPoint
+from engiagent.study.live import OnPoint
 from engiagent.study.outcome import Asked
-from engiagent.study.pareto import METHODS, Method, parse_goal
-from engiagent.study.variation import Design, Variation, parse_factor
+from engiagent.study.pareto import parse_goal
+from engiagent.study.variation import Variation, parse_factor
 from engiagent.text import Problem
 
 CODES = {
@@ -39,7 +39,7 @@ CODES = {
 def study() -> None:
     """Solve a problem many times: its cases, a sweep, a front between goals, a sensitivity.
 
-    Cut off at any time and started again, a study goes on and ends with the same result.
+    Cut off at any time and started again, a study goes on with the points that it lacks.
     """
 
 
@@ -71,7 +71,7 @@ _points = click.option(
     type=click.IntRange(min=2),
     default=11,
     show_default=True,
-    help="Limits or weights along each side of a front.",
+    help="Limits along each side of a front.",
 )
 
 
@@ -93,26 +93,13 @@ def cases(points: int, **given: Any) -> int:
     help="A parameter and its values, as E_max=1..4:7[MWh], wear=1,2,5 or price=*0.8..1.2:5 "
     "(factors); repeatable.",
 )
-@click.option(
-    "--lhs",
-    "samples",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="N points of a Latin hypercube between the ends, instead of a grid.",
-)
-@click.option(
-    "--lhs-seed", type=click.IntRange(min=0), default=0, help="Which Latin hypercube; 0 by default."
-)
 @_options
-def sweep(texts: tuple[str, ...], samples: int | None, lhs_seed: int, **given: Any) -> int:
+def sweep(texts: tuple[str, ...], **given: Any) -> int:
     """Solve at every point of a grid of values.
 
-    NAME is a parameter, a component's slot (battery.energy_capacity), the level of a CVaR
-    (risk.alpha), or the budget or deviation of an uncertain parameter (load.budget).
+    NAME is a parameter or a component's slot, as battery.energy_capacity.
     """
-    design: Design = "grid" if samples is None else "lhs"
-    asked = Sweep(tuple(map(Variation.parse, texts)), design, samples or 0, lhs_seed)
-    return _study(asked, **given)
+    return _study(Sweep(tuple(map(Variation.parse, texts))), **given)
 
 
 @study.command(epilog=exit_codes.table())
@@ -123,21 +110,14 @@ def sweep(texts: tuple[str, ...], samples: int | None, lhs_seed: int, **given: A
     metavar="NAME=min:EXPR",
     help="A further goal, or max:EXPR, beside those of the blueprint's objective; repeatable.",
 )
-@click.option(
-    "--method",
-    type=click.Choice(METHODS),
-    default="epsilon",
-    show_default=True,
-    help="How points are found; exact: all corners, of a linear programme with two goals.",
-)
 @_points
 @_options
-def pareto(texts: tuple[str, ...], method: Method, points: int, **given: Any) -> int:
-    """Find the front between two or three goals.
+def pareto(texts: tuple[str, ...], points: int, **given: Any) -> int:
+    """Find the front between two or three goals, the first at evenly spaced limits of the others.
 
     Points that another one makes pointless, or that come twice, are marked as not efficient.
     """
-    return _study(Pareto(tuple(map(parse_goal, texts)), method, points), texts, **given)
+    return _study(Pareto(tuple(map(parse_goal, texts)), points), texts, **given)
 
 
 @study.command(epilog=exit_codes.table())
@@ -160,10 +140,7 @@ def pareto(texts: tuple[str, ...], method: Method, points: int, **given: Any) ->
 )
 @_options
 def sensitivity(texts: tuple[str, ...], percent: float, **given: Any) -> int:
-    """Move one factor at a time and show its effect on the objective.
-
-    Of linear and convex programmes the local slope is shown too, from the duals.
-    """
+    """Move one factor at a time and show its effect on the objective."""
     return _study(Sensitivity(tuple(map(parse_factor, texts)), percent / 100), **given)
 
 

@@ -183,9 +183,9 @@ class ClosedLoop:
 
         return solution(self)
 
-    def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
+    def plot(self, which: str | None = None) -> Any:
         """Draw what was applied and measured, as :meth:`Solution.plot` draws a plan."""
-        return self.solution.plot(which, backend=backend)
+        return self.solution.plot(which)
 
     def report(self, path: "str | Path") -> "Path":
         """Write the page of the loop, one file of HTML, and return its path."""

@@ -22,7 +22,6 @@ from engiagent.explain.labels import shown, where_of
 from engiagent.explain.places import MOST_CELLS, Part, Text
 from engiagent.explain.relaxed import names_in, only
 from engiagent.formulations.program import Program
-from engiagent.formulations.values import Floats, Ints
 from engiagent.run.certify import certify
 from engiagent.run.limits import follows_series
 from engiagent.solvers.iis import Conflict, Family, Member
@@ -246,25 +245,6 @@ class Statements:
             places += self.text.of(*_rows(parameter, member))
         at = f" ({where})" if where else ""
         return Part(text + at, expression, where, tuple(dict.fromkeys(places)))
-
-    def values_at(
-        self, name: str, sets: Sequence[str], shape: Sequence[int], positions: Ints
-    ) -> Floats:
-        """Return what a parameter is at some elements of a grid, in its own unit.
-
-        All its values where it has other sets than the grid; none where it has no numbers.
-        """
-        try:
-            table = self.elaboration.table(name)
-            values = np.asarray(table.values, dtype=np.float64)
-        except (EngiagentError, TypeError, ValueError):
-            return np.zeros(0)
-        axes = [index_set.name for index_set in table.sets]
-        if not axes or not set(axes) <= set(sets) or len(set(sets)) != len(sets):
-            return values.reshape(-1)
-        places = np.unravel_index(positions, tuple(shape))
-        picked: Floats = values[tuple(places[list(sets).index(axis)] for axis in axes)]
-        return picked
 
     # -- proof --------------------------------------------------------------------------------
 

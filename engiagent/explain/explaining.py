@@ -1,9 +1,9 @@
 """The way in: from a blueprint, a problem or a run folder to an explanation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -17,66 +17,14 @@ from engiagent.explain.plans import explain_plan
 from engiagent.explain.text import clash_sentence
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.program import Block, Program
-from engiagent.formulations.values import Floats
-from engiagent.run.folder import BLUEPRINT, PROBLEM, SOLUTION, is_run_folder, read_record
+from engiagent.formulations.program import Program
+from engiagent.io.jsontext import loads_strict
+from engiagent.run.folder import BLUEPRINT, EXPLANATION, PROBLEM, is_run_folder, read_record
 from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
 from engiagent.run.stages import choice_of
-from engiagent.solvers.arrays import AnySolution
 from engiagent.solvers.result import SolveOptions, SolverResult
-from engiagent.solvers.solution import load_arrays, row_names
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
-
-
-def stored_result(program: Program, solution: AnySolution) -> SolverResult | None:
-    """Return the plan and the duals of a solution file; None where it holds no plan.
-
-    What lowering put into the program is not stored; such columns and rows are NaN.
-    """
-    columns = [(block.name, block) for block in program.columns if not block.generated]
-    named = zip(row_names(program), program.rows, strict=True)
-    rows = [(name, block) for name, block in named if not block.generated]
-    if any(name not in solution for name, _ in columns):
-        return None
-    x = _gathered(solution, "", columns, program.column_count)
-    if x is None:
-        return None
-    row_dual = column_dual = None
-    if any(str(name).startswith(("dual__", "reduced_cost__")) for name in solution.variables):
-        row_dual = _gathered(solution, "dual__", rows, program.row_count)
-        column_dual = _gathered(solution, "reduced_cost__", columns, program.column_count)
-    account: Mapping[str, Any] = solution.attrs
-    return SolverResult(
-        status=account.get("status", "feasible"),
-        reason=str(account.get("reason", "")),
-        is_mip=bool(account.get("is_mip", program.is_mip)),
-        solver=str(account.get("solver", "")),
-        solver_version=str(account.get("solver_version", "")),
-        x=x,
-        row_dual=row_dual,
-        column_dual=column_dual,
-        objective=float(account["objective"]) if "objective" in account else None,
-    )
-
-
-def _gathered(
-    solution: AnySolution, prefix: str, blocks: Sequence[tuple[str, Block]], size: int
-) -> Floats | None:
-    """Return one array of what is stored by block, NaN for absent ones; None if a shape differs."""
-    result = np.full(size, np.nan)
-    for name, block in blocks:
-        if f"{prefix}{name}" not in solution:
-            continue
-        values = np.asarray(solution.variables[f"{prefix}{name}"].values, dtype=np.float64)
-        if values.shape != tuple(block.shape):
-            return None
-        flat = values.reshape(-1)
-        result[block.start : block.stop] = (
-            flat if block.positions is None else flat[block.positions]
-        )
-    return result
-
 
 SECONDS: Final = 30.0
 """For everything that is solved to explain, besides the solve itself."""
@@ -111,9 +59,9 @@ def explain(
     """Say why a problem has no plan, has no best plan, or has just this one.
 
     ``source``: a blueprint, the path of one (``.json``), a problem file or folder, or a run folder,
-    whose plan is explained as it is stored. ``folder``: where the data files of a blueprint lie
-    that is given as an object. ``problem``: the problem that such a blueprint belongs to, for the
-    words behind it. ``overrides``: values of the user for a problem, as for a run. ``options``:
+    whose explanation of a plan is taken as stored. ``folder``: where the data files of a blueprint
+    lie that is given as an object. ``problem``: the problem that such a blueprint belongs to, for
+    the words behind it. ``overrides``: values of the user for a problem, as for a run. ``options``:
     limits and settings of the solve. ``seconds``: for everything that is solved again to explain.
     Raises EngiagentError when something cannot be read or compiled.
     """
@@ -146,10 +94,10 @@ def explain_result(
     if result.status == "infeasible":
         return _infeasible(given, seconds)
     if result.status == "unbounded":
-        return _unbounded(given, program, result, seconds)
+        return _unbounded(given, program, result)
     if result.status == "optimal":
-        return _plan(given, program, result, seconds)
-    return _stopped(given, program, result, seconds, choice)
+        return _plan(given, program, result)
+    return _stopped(given, program, result, choice)
 
 
 def _of_file(path: Path) -> Given:
@@ -185,7 +133,12 @@ def _explain_problem(
 
 
 def _explain_run(path: Path, options: SolveOptions, seconds: float) -> Explanation:
-    """Explain the plan of a run; where it has none, solve its blueprint again."""
+    """Return what a run said of its plan; where it has none, solve its blueprint again."""
+    if (path / EXPLANATION).is_file():
+        stored = loads_strict((path / EXPLANATION).read_text("utf-8"), EXPLANATION)
+        found = Explanation.from_dict(stored)
+        if found.kind == "plan":
+            return found
     file = path / BLUEPRINT
     if not file.is_file():
         raise InputError("the run came to no blueprint, so there is nothing to explain", str(path))
@@ -194,22 +147,7 @@ def _explain_run(path: Path, options: SolveOptions, seconds: float) -> Explanati
     )
     if not (path / PROBLEM).is_dir():
         given = replace(given, folder=path)
-    if not (path / SOLUTION).is_file():
-        return _solved(given, options, seconds)
-    given = replace(given, blueprint=expand(given.blueprint))
-    found = explain_stored(given, load_arrays(path / SOLUTION), seconds=seconds)
-    return _solved(given, options, seconds) if found is None else found
-
-
-def explain_stored(
-    given: Given, solution: AnySolution, *, seconds: float = 0.0
-) -> Explanation | None:
-    """Explain a plan of an expanded blueprint as it was stored; None where it is not the best."""
-    program = compile_blueprint(given.blueprint, given.folder)
-    result = stored_result(program, solution)
-    if result is None or result.status != "optimal":
-        return None
-    return _plan(given, program, result, seconds)
+    return _solved(given, options, seconds)
 
 
 def _solved(given: Given, options: SolveOptions, seconds: float) -> Explanation:
@@ -232,7 +170,7 @@ def _infeasible(given: Given, seconds: float) -> Explanation:
     )
 
 
-def _unbounded(given: Given, program: Program, result: SolverResult, seconds: float) -> Explanation:
+def _unbounded(given: Given, program: Program, result: SolverResult) -> Explanation:
     from engiagent.explain.unbounded import explain_unbounded
 
     goal = program.objective_name
@@ -240,35 +178,40 @@ def _unbounded(given: Given, program: Program, result: SolverResult, seconds: fl
     if result.ray is None:
         notes = (f"the solver gave no direction: {result.reason}",)
         return Explanation(problem=given.name, kind="unbounded", summary=summary, notes=notes)
-    found = explain_unbounded(program, result.ray, seconds=seconds / 6)
+    found = explain_unbounded(program, result.ray)
     return Explanation(problem=given.name, kind="unbounded", summary=summary, unbounded=found)
 
 
-def _plan(given: Given, program: Program, result: SolverResult, seconds: float) -> Explanation:
-    said = Statements(given.blueprint, given.folder or Path(), given.text)
-    return explain_plan(Limits(program, said), result, name=given.name, seconds=seconds)
+def _plan(given: Given, program: Program, result: SolverResult) -> Explanation:
+    statements = Statements(given.blueprint, given.folder or Path(), given.text)
+    return explain_plan(Limits(program, statements), result, name=given.name)
 
 
 def _stopped(
-    given: Given, program: Program, result: SolverResult, seconds: float, choice: str | None
+    given: Given, program: Program, result: SolverResult, choice: str | None
 ) -> Explanation:
-    from engiagent.explain.trouble import explain_trouble
-
-    said = Statements(given.blueprint, given.folder or Path(), given.text)
-    trouble = explain_trouble(program, result, said, choice)
+    """Say how far a solver came that ended without a proof, and what could help."""
+    notes = [f"{result.solver} {result.solver_version}".strip() + f" for {result.seconds:.3g} s"]
+    if result.gap is not None and np.isfinite(result.gap):
+        notes.append(f"the plan is proven to within {100 * result.gap:.3g} % of the best")
+    notes += [line.strip() for line in (choice or "").splitlines()]
+    if result.status in ("limit", "feasible"):
+        gap = ", or a larger gap with --gap, as 1e-3" if program.is_mip else ""
+        notes.append(f"allow more time with --time-limit{gap}")
+    elif result.status == "error":
+        notes.append("try another solver with --backend; engiagent doctor lists those installed")
     known = None
     if result.x is not None:
         try:
-            known = _plan(given, program, result, 0.0)
+            known = _plan(given, program, result)
         except EngiagentError:
             known = None
     return Explanation(
         problem=given.name,
         kind="stopped",
         summary=f"the solver came to no end: {result.reason}",
-        trouble=trouble,
         tight=known.tight if known is not None else (),
-        notes=known.notes if known is not None else (),
+        notes=(*notes, *(known.notes if known is not None else ())),
     )
 
 
@@ -283,9 +226,9 @@ def explained(
     choice: str | None = None,
     seconds: float = RUN_SECONDS,
 ) -> Explanation:
-    """Return why a solve of a run ended as it did; of a plan only what its duals say."""
+    """Return why a solve of a run ended as it did."""
     given = Given(blueprint=blueprint, folder=folder, problem=problem, name=name)
-    seconds = 0.0 if result.status == "optimal" else min(seconds, RUN_SECONDS)
+    seconds = min(seconds, RUN_SECONDS)
     return explain_result(given, program, result, seconds=seconds, choice=choice)
 
 

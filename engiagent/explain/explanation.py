@@ -22,8 +22,6 @@ class Member:
     kind: str  # ``constraint`` or ``bound``
     side: str  # of the row or column as the model has it
     part: Part  # what it says in words, where it takes part, and the places in the text behind it
-    # the parameters in it with their values, as ``("P_max", "5 kW")``
-    numbers: tuple[tuple[str, str], ...]
     # soft, reason: whether it could give way, and why or why not
     soft: bool
     reason: str
@@ -81,7 +79,6 @@ class Growth:
     rate: float
     where: str
     open_side: str  # the side on which it has no bound
-    enough: bool | None  # whether a bound on that side alone was seen, in a solve, to end it
     text: str
 
 
@@ -120,8 +117,6 @@ class Tight:
     step: float
     worth: float
     dearest: tuple[str, float] | None  # the element with the largest price, and that price
-    # the prices of a step down and a step up where they were computed, in ``price_unit``
-    range: tuple[float | None, float | None] | None
     text: str
     places: tuple[Place, ...]  # the text behind the limit
 
@@ -129,45 +124,6 @@ class Tight:
     def share(self) -> float:
         """At which share of its elements it binds."""
         return self.bound_at / self.elements
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReducedCost:
-    """A quantity that is not used, and what would have to change before it is."""
-
-    name: str
-    subject: str
-    unit: str
-    where: str
-    # least, most: the smallest and the largest reduced cost over the elements, in ``unit``
-    least: float
-    most: float
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Extreme:
-    """A number of the model that stands out by its size."""
-
-    value: float
-    row: str
-    column: str
-    parameters: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trouble:
-    """Why a solver ended without an answer, and what could help."""
-
-    status: str
-    tried: tuple[str, ...]  # which solver, for how long, how far it came
-    # ratio, largest, smallest: the largest ratio of coefficients and where both stand
-    ratio: float | None
-    largest: Extreme | None
-    smallest: Extreme | None
-    # smallest and largest size of coefficients, right-hand sides, bounds and costs
-    ranges: Mapping[str, tuple[float, float]]
-    suggestions: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -184,8 +140,6 @@ class Explanation(Shows):
     proposals: tuple[Proposal, ...] = ()
     unbounded: Unbounded | None = None
     tight: tuple[Tight, ...] = ()
-    reduced_costs: tuple[ReducedCost, ...] = ()
-    trouble: Trouble | None = None
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,22 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.explain import explanation as told
 from engiagent.explain.conflicts import Statements
 from engiagent.explain.explanation import Clash, Proposal
-from engiagent.explain.labels import shown
 from engiagent.explain.limits import Limits
 from engiagent.explain.places import Text
 from engiagent.explain.proposals import Repairs
-from engiagent.explain.relaxed import names_in, without_gaps
+from engiagent.explain.relaxed import without_gaps
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program
-from engiagent.solvers.iis import Conflict, Member, irreducible_set, without
+from engiagent.solvers.iis import Conflict, irreducible_set, without
 from engiagent.solvers.narrowing import narrowed, of_elements
 
 MOST_CLASHES: Final = 4
@@ -103,34 +100,12 @@ def _clash(conflict: Conflict, limits: Limits, *, seconds: float) -> Clash:
                 kind=member.family.kind,
                 side=member.family.side,
                 part=part,
-                numbers=_numbers(limits.said, part.expression, member),
                 soft=limit.soft,
                 reason=limit.reason,
             )
         )
     proof = {**limits.said.proof(small), "elements_least": found.least}
     return Clash(members=tuple(members), proof=proof)
-
-
-def _numbers(said: Statements, expression: str, member: Member) -> tuple[tuple[str, str], ...]:
-    """Return the parameters in an expression, and what they are made of, with their values.
-
-    Of a series only what the elements of the member take from it counts.
-    """
-    found = {}
-    for parameter in said.say.behind(names_in(expression)):
-        unit = str(parameter.unit or "")
-        if isinstance(parameter.value, int | float):
-            found[parameter.name] = shown(parameter.value, unit)
-            continue
-        values = said.values_at(parameter.name, member.sets, member.shape, member.positions)
-        if values.size:
-            low, high = float(np.min(values)), float(np.max(values))
-            said_low = shown(low, unit)
-            found[parameter.name] = (
-                said_low if low == high else f"{shown(low, None)} to {shown(high, unit)}"
-            )
-    return tuple(found.items())
 
 
 def _proposals(

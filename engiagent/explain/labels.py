@@ -86,18 +86,8 @@ def _runs(coordinate: Coordinate | None, found: list[int]) -> str:
         ]
     else:
         said = [_clock_run(coordinate, a, b) for a, b in runs[:MOST]]
-        said = _common_day(said)
     more = f" and {len(runs) - MOST} more" if len(runs) > MOST else ""
     return ", ".join(said) + more
-
-
-def _common_day(said: list[str]) -> list[str]:
-    """Leave out a day that the next run repeats."""
-    days = [text.partition(" on ")[2] for text in said]
-    return [
-        text.partition(" on ")[0] if day and k + 1 < len(days) and days[k + 1] == day else text
-        for k, (text, day) in enumerate(zip(said, days, strict=True))
-    ]
 
 
 def _clock_run(coordinate: Coordinate, first: int, last: int) -> str:

@@ -1,14 +1,15 @@
-"""From spans, source references and rows of files to places with line, column and words."""
+"""Places with line, column and words, and findings; from spans, sources and rows of files."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from engiagent.errors import EngiagentError
 from engiagent.text import Problem
 
 Span = tuple[int, int]
+Severity = Literal["suspicious", "missing", "contradictory"]
 LONGEST: Final = 160
 MOST_CELLS: Final = 6
 """How many cells of one column are shown."""
@@ -40,12 +41,40 @@ class Part:
     places: tuple[Place, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that is missing, clashes or looks like a slip."""
+
+    code: str  # a stable name, as ``missing-value`` or ``infeasible``
+    severity: Severity
+    # component, quantity: of what; ``time`` and ``objective`` count as components
+    component: str
+    quantity: str
+    explanation: str
+    suggestion: str
+    # where the text or the data speaks of it; empty where nothing does
+    places: tuple[Place, ...] = ()
+    parts: tuple[Part, ...] = ()  # the members of a set that clashes
+    # how it is known that they clash: ``method``, ``checked`` (whether the checker, or an
+    # evaluation of multipliers here, confirmed it), ``margin``
+    proof: Mapping[str, Any] | None = None
+
+    @property
+    def subject(self) -> str:
+        """The quantity with its component, as ``battery.energy_capacity``."""
+        return f"{self.component}.{self.quantity}" if self.quantity else self.component
+
+    @property
+    def proven(self) -> bool:
+        """Whether a proof was checked."""
+        return self.proof is not None and bool(self.proof.get("checked"))
+
+
 @dataclass(frozen=True)
 class Text:
     """What places are found in: a problem with its data, or a blueprint's folder alone."""
 
     problem: Problem | None
-    blueprint: str = "blueprint.json"
     folder: Path | None = None
 
     def at(self, span: Span) -> Place:

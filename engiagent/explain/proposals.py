@@ -19,7 +19,7 @@ from engiagent.explain.limits import Limit, Limits
 from engiagent.formulations.elastic import Elastic, Give, demands_of, elastic, widened
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
-from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solving import solve
 
 DIGITS: Final = 4
@@ -113,7 +113,6 @@ class Repairs:
 
     limits: Limits
     deadline: float
-    threads: int | None = None
 
     @property
     def program(self) -> Program:
@@ -145,14 +144,10 @@ class Repairs:
         x = self._point(relaxed.program, LEAST * TOLERANCE)
         if x is None:
             return None
-        changes = [
-            (limit, amounts)
-            for limit, amounts in _net(relaxed, x)
-            if bool(np.any(_counting(limit, amounts)))
-        ]
-        if not changes:
+        rounded = [(limit, _rounded(limit, amounts)) for limit, amounts in _net(relaxed, x)]
+        rounded = [(limit, amounts) for limit, amounts in rounded if np.any(amounts)]
+        if not rounded:
             return None
-        rounded = [(limit, _rounded(limit, amounts)) for limit, amounts in changes]
         least = float(relaxed.program.cost @ x)
         told = tuple(self._change(limit, amounts) for limit, amounts in rounded)
         return Proposal(
@@ -186,31 +181,25 @@ class Repairs:
 
     # -- solving ------------------------------------------------------------------------------
 
-    def _options(self, gap: float | None = None) -> SolveOptions | None:
+    def _solved(self, program: Program, gap: float | None = None) -> SolverResult | None:
         left = self.deadline - time.monotonic()
         if left <= 0:
             return None
-        options = SolveOptions(time_limit=left, threads=self.threads)
-        return options if gap is None else replace(options, gap=gap)
+        options = SolveOptions(time_limit=left)
+        try:
+            options = options if gap is None else replace(options, gap=gap)
+            return solve(program, options, isolate=False)
+        except EngiagentError:
+            return None
 
     def _point(self, program: Program, gap: float | None = None) -> Floats | None:
-        options = self._options(gap)
-        if options is None:
-            return None
-        try:
-            result = solve(program, options, isolate=False)
-        except EngiagentError:
-            return None
-        return result.x if result.status in ("optimal", "feasible") else None
+        result = self._solved(program, gap)
+        found = result is not None and result.status in ("optimal", "feasible")
+        return result.x if result is not None and found else None
 
     def _impossible(self, program: Program) -> bool:
-        options = self._options()
-        if options is None:
-            return False
-        try:
-            return solve(program, options, isolate=False).status == "infeasible"
-        except EngiagentError:
-            return False
+        result = self._solved(program)
+        return result is not None and result.status == "infeasible"
 
 
 def _gives(chosen: Sequence[Limit], shared: bool, *, relative: bool) -> Iterator[Give[Limit]]:
@@ -240,15 +229,8 @@ def _net(relaxed: Elastic[Limit], x: Floats) -> Iterator[tuple[Limit, Floats]]:
     yield from found.values()
 
 
-def _counting(limit: Limit, amounts: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Return which amounts are more than a solver's tolerance."""
-    size = np.max(np.abs(limit.values)) if amounts.size == 1 else np.abs(limit.values)
-    counting: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.abs(amounts) > (
-        NEGLIGIBLE * np.maximum(1.0, size)
-    )
-    return counting
-
-
 def _rounded(limit: Limit, amounts: Floats) -> Floats:
-    keep = _counting(limit, amounts)
-    return np.array([rounded_up(a) if k else 0.0 for a, k in zip(amounts, keep, strict=True)])
+    """Return amounts rounded up; those within a solver's tolerance are none."""
+    size = np.max(np.abs(limit.values)) if amounts.size == 1 else np.abs(limit.values)
+    counts = np.abs(amounts) > NEGLIGIBLE * np.maximum(1.0, size)
+    return np.array([rounded_up(a) if k else 0.0 for a, k in zip(amounts, counts, strict=True)])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engiagent.explain.explanation import Clash, Explanation, Extreme, Proposal, Trouble
+from engiagent.explain.explanation import Clash, Explanation
 from engiagent.explain.labels import shown
 
 
@@ -26,8 +26,6 @@ def lines_of(found: Explanation) -> Iterator[Line]:
     yield from _clash(found)
     yield from _proposals(found)
     yield from _unbounded(found)
-    if found.trouble is not None:
-        yield from _trouble(found.trouble)
     yield from _plan(found)
     if found.notes:
         yield Line(0, "notes")
@@ -42,21 +40,13 @@ def _clash(found: Explanation) -> Iterator[Line]:
             yield Line(1, f"({number}) {member.part.text}")
             for place in member.part.places:
                 yield Line(2, str(place))
-            missing = [(n, v) for n, v in member.numbers if v not in member.part.text]
-            if missing:
-                yield Line(2, "with " + ", ".join(f"{n} = {v}" for n, v in missing))
             if not member.soft:
                 yield Line(2, f"cannot be relaxed: {member.reason}")
-        yield Line(1, f"= {proof_words(clash)}")
-
-
-def proof_words(clash: Clash) -> str:
-    """Return how it is known that demands clash."""
-    proof = clash.proof
-    checked = "checked" if proof.get("checked") else "not confirmed by the checker"
-    least = ", and nothing in the set can be left out" if proof.get("irreducible") else ""
-    times = "" if proof.get("elements_least") else "; not all elements named need be part of it"
-    return f"proof by {proof.get('method')}, {checked}{least}{times}"
+        proof = clash.proof
+        checked = "checked" if proof.get("checked") else "not confirmed by the checker"
+        least = ", and nothing in the set can be left out" if proof.get("irreducible") else ""
+        times = "" if proof.get("elements_least") else "; not all elements named need be part of it"
+        yield Line(1, f"= proof by {proof.get('method')}, {checked}{least}{times}")
 
 
 def _proposals(found: Explanation) -> Iterator[Line]:
@@ -66,19 +56,11 @@ def _proposals(found: Explanation) -> Iterator[Line]:
     yield Line(0, "the least change that is enough" if together else "each of these is enough")
     for proposal in found.proposals:
         yield Line(1, f"- {proposal.text}")
-        yield Line(2, proposal_words(proposal))
-
-
-def proposal_words(proposal: Proposal) -> str:
-    """Return what was shown of a proposal."""
-    solved = (
-        "solved again with it: a plan exists" if proposal.verified else "not confirmed by a solve"
-    )
-    share = f"{100 * proposal.tolerance:g} %"
-    least = (
-        f"{share} less is not enough" if proposal.minimal else f"not shown that {share} less fails"
-    )
-    return f"{solved}; {least}"
+        shown_by = "solved again with it: a plan exists"
+        solved = shown_by if proposal.verified else "not confirmed by a solve"
+        less = f"{100 * proposal.tolerance:g} % less"
+        least = f"{less} is not enough" if proposal.minimal else f"not shown that {less} fails"
+        yield Line(2, f"{solved}; {least}")
 
 
 def _unbounded(found: Explanation) -> Iterator[Line]:
@@ -96,27 +78,6 @@ def _unbounded(found: Explanation) -> Iterator[Line]:
         yield Line(1, f"- {growth.text}")
 
 
-def _trouble(trouble: Trouble) -> Iterator[Line]:
-    yield Line(0, "tried")
-    for text in trouble.tried:
-        yield Line(1, text)
-    if trouble.ratio is not None:
-        yield Line(0, f"largest ratio of coefficients: {trouble.ratio:.3g}")
-        for name, extreme in (("largest", trouble.largest), ("smallest", trouble.smallest)):
-            if extreme is not None:
-                yield Line(1, f"{name}: {extreme_words(extreme)}")
-    if trouble.suggestions:
-        yield Line(0, "what could help")
-        for text in trouble.suggestions:
-            yield Line(1, f"- {text}")
-
-
-def extreme_words(extreme: Extreme) -> str:
-    """Return where a number stands."""
-    given = f", made of {', '.join(extreme.parameters)}" if extreme.parameters else ""
-    return f"{extreme.value:.6g} of {extreme.column} in {extreme.row}{given}"
-
-
 def _plan(found: Explanation) -> Iterator[Line]:
     limits = [item for item in found.tight if item.kind == "limit"]
     balances = [item for item in found.tight if item.kind == "balance"]
@@ -127,10 +88,6 @@ def _plan(found: Explanation) -> Iterator[Line]:
             yield Line(1, f"- {item.text}")
             for place in item.places:
                 yield Line(2, str(place))
-    if found.reduced_costs:
-        yield Line(0, "not used")
-        for cost in found.reduced_costs:
-            yield Line(1, f"- {cost.text}")
 
 
 def clash_sentence(clash: Clash) -> str:

@@ -1,43 +1,31 @@
 """Why an objective improves without end: what grows, how fast, and which limit is missing."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from engiagent.errors import EngiagentError
 from engiagent.explain.explanation import Growth, Unbounded
 from engiagent.explain.labels import difference_unit, shown, where_of
 from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.formulations.values import Floats
-from engiagent.solvers.result import SolveOptions
-from engiagent.solvers.solving import solve
 
 NOTHING: Final = 1e-9
 """What is less than this, relative to the largest part of a direction, is rounding."""
-GENEROUS: Final = 1e3
-"""A bound that is put in to see whether it ends the growth, as a multiple of what is known."""
-MOST_TRIED: Final = 6
 
 
-def explain_unbounded(program: Program, ray: Floats, *, seconds: float) -> Unbounded:
-    """Return a direction of endless improvement, shape (n,), in words.
-
-    ``seconds`` are for each solve that looks whether one bound is enough; 0 for none.
-    """
+def explain_unbounded(program: Program, ray: Floats) -> Unbounded:
+    """Return a direction of endless improvement, shape (n,), in words."""
     ray = np.where(np.abs(ray) > NOTHING * float(np.max(np.abs(ray), initial=0.0)), ray, 0.0)
     gain = float(program.cost @ ray)
     size = float(np.max(np.abs(ray), initial=0.0))
     scaled = ray / size if size > 0 else ray
     parts = [(b, runs) for b in program.columns if (runs := list(_runs(program, b, scaled)))]
-    growths: list[Growth] = []
-    for block, runs in sorted(parts, key=lambda p: p[0].generated):
-        up = any(rate > 0 for rate, _ in runs)
-        enough = None
-        if seconds > 0 and len(growths) < MOST_TRIED and not block.generated:
-            enough = _ends(program, block, up, max(seconds, 0.1))
-        growths += [_growth(block, rate, where, enough) for rate, where in runs]
+    growths = [
+        _growth(block, rate, where)
+        for block, runs in sorted(parts, key=lambda p: p[0].generated)
+        for rate, where in runs
+    ]
     return Unbounded(
         gain=gain / size if size > 0 else 0.0,
         unit=program.objective_unit,
@@ -80,17 +68,13 @@ def _runs(program: Program, block: ColumnBlock, ray: Floats) -> Iterator[tuple[f
         yield float(rate), where_of(block.sets, block.shape, positions, program)
 
 
-def _growth(block: ColumnBlock, rate: float, where: str, enough: bool | None) -> Growth:
+def _growth(block: ColumnBlock, rate: float, where: str) -> Growth:
     unit, subject = difference_unit(block.unit), block.quantity or block.name
     verb, side = ("grows", "upper") if rate > 0 else ("falls", "lower")
     at = f" at {where}" if where else " everywhere" if block.shape else ""
     text = f"{subject} {verb} by {shown(abs(rate), unit)}{at}"
     if not block.generated:
         text += f"; it has no {side} limit"
-    if enough:
-        text += ", and one there is enough to end it (seen in a solve with such a limit)"
-    elif enough is False:
-        text += ", but one there alone would not end it"
     return Growth(
         name=block.name,
         subject=subject,
@@ -98,27 +82,5 @@ def _growth(block: ColumnBlock, rate: float, where: str, enough: bool | None) ->
         rate=rate,
         where=where,
         open_side=side,
-        enough=enough,
         text=text,
     )
-
-
-def _ends(program: Program, block: ColumnBlock, up: bool, seconds: float) -> bool | None:
-    """Whether a bound on all of a block makes the problem bounded; None when not found out."""
-    known = np.concatenate(
-        [program.column_lower, program.column_upper, program.row_lower, program.row_upper]
-    )
-    sizes = np.abs(known[np.isfinite(known)])
-    most = GENEROUS * max(1.0, float(np.max(sizes, initial=0.0)))
-    low, high = program.column_lower.copy(), program.column_upper.copy()
-    part = slice(block.start, block.stop)
-    if up:
-        high[part] = np.minimum(high[part], most)
-    else:
-        low[part] = np.maximum(low[part], -most)
-    limited = replace(program, column_lower=low, column_upper=high)
-    try:
-        status = solve(limited, SolveOptions(time_limit=seconds), isolate=False).status
-    except EngiagentError:
-        return None
-    return {"optimal": True, "feasible": True, "unbounded": False}.get(status)

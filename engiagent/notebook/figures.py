@@ -2,21 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
 
 from markupsafe import Markup
 
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.notebook import markup
-from engiagent.report.charts import Chart, caption, document, plotly_figure
+from engiagent.report.charts import Chart, caption, document
 from engiagent.report.charts.palette import Theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-Backend = Literal["svg", "plotly"]
-BACKENDS: Final = ("svg", "plotly")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +39,6 @@ class Figure:
             raise InputError(f"cannot write it: {error.strerror}", str(path)) from None
         return target
 
-    def plotly(self) -> "go.Figure":
-        """Return the charts as a figure of plotly, which is an extra."""
-        return plotly_figure(self.charts)
-
     def __repr__(self) -> str:
         names = ", ".join(caption(chart) for chart in self.charts) or "nothing"
         return f"Figure({self.title!r}: {names})"
@@ -63,14 +52,3 @@ class Figure:
         if not self.charts:
             return markup.card(self.title, "There is nothing to draw.")
         return markup.card("", self.picture())
-
-
-def figure(charts: tuple[Chart, ...], title: str, backend: str) -> Any:
-    """Return charts by a backend: ``svg`` (a :class:`Figure`) or ``plotly``.
-
-    Raises InputError for any other backend.
-    """
-    if backend not in BACKENDS:
-        raise InputError("there is no such backend", found=backend, expected=", ".join(BACKENDS))
-    drawn = Figure(charts, title)
-    return drawn.plotly() if backend == "plotly" else drawn

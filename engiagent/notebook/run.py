@@ -152,14 +152,14 @@ class Run:
         """Say why there is no plan, no best one, or what holds this one back."""
         return explain(self.folder, seconds=seconds)
 
-    def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
+    def plot(self, which: str | None = None) -> Figure:
         """Draw the plan; see :meth:`Solution.plot`.
 
         Raises InputError when there is no plan.
         """
         if self.solution is None:
             raise InputError("the run came to no plan", str(self.folder))
-        return self.solution.plot(which, backend=backend)
+        return self.solution.plot(which)
 
     def route(self) -> Figure:
         """Draw the turns of the agents."""

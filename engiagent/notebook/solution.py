@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import InputError
-from engiagent.explain import Explanation, Given, explain, explain_result, explain_stored
+from engiagent.explain import Explanation, Given, explain, explain_result
 from engiagent.formulations.program import Program
 from engiagent.notebook import markup
-from engiagent.notebook.figures import Figure, figure
+from engiagent.notebook.figures import Figure
 from engiagent.notebook.shown import amount
 from engiagent.report.charts import Chart, Lanes, Panel, numerals, plan_panels
 from engiagent.report.charts.series import Plan, Series, aligned, over_one_axis, solution_series
@@ -156,13 +156,12 @@ class Solution:
         """All that can be drawn of the plan, what tells most first."""
         return plan_panels(self.drawn)
 
-    def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
+    def plot(self, which: str | None = None) -> Figure:
         """Draw the plan.
 
         ``which``: words of a panel's title or of a series in it, as ``battery`` or ``price``;
-        ``all`` for every panel; None for those that tell most. ``backend``: ``svg`` for a
-        :class:`Figure`, ``plotly`` for a figure of plotly. Raises InputError when no panel has
-        these words, or there is no such backend.
+        ``all`` for every panel; None for those that tell most. Raises InputError when no
+        panel has these words.
         """
         chosen = self.panels[:OVERVIEW]
         if which == "all":
@@ -172,7 +171,7 @@ class Solution:
             if not chosen:
                 known = ", ".join(dict.fromkeys(p.title for p in self.panels))
                 raise InputError(f"no panel speaks of {which!r}", expected=known or "a plan")
-        return figure(chosen, f"Plan of {self.blueprint.home.name}", backend)
+        return Figure(chosen, f"Plan of {self.blueprint.home.name}")
 
     # -- checking -------------------------------------------------------------------------------
 
@@ -236,10 +235,7 @@ class Solution:
         )
         if self.program is not None and self.result is not None:
             return explain_result(given, self.program, self.result, seconds=seconds)
-        stored = explain_stored(given, self.dataset, seconds=seconds)
-        return stored or explain(
-            given.blueprint, given.folder, problem=given.problem, seconds=seconds
-        )
+        return explain(given.blueprint, given.folder, problem=given.problem, seconds=seconds)
 
     def diff(self, other: "Solution") -> "Difference":
         """Return what is different in another plan."""

@@ -5,19 +5,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
-from engiagent.notebook.figures import figure
+from engiagent.notebook.figures import Figure
 from engiagent.notebook.home import solve_options
 from engiagent.notebook.progress import Shown
 from engiagent.report.studied import study_charts
-from engiagent.study import Setting, Study, run_study
-from engiagent.study.asking import asked
+from engiagent.study import Setting, Study, asked, run_study
 
-_OWN: Final = ("method", "points", "width")
+_OWN: Final = ("points", "width")
 
 
-def plot(study: Study, backend: str) -> Any:
+def plot(study: Study) -> Figure:
     """Draw a study."""
-    return figure(tuple(study_charts(study)), study.title, backend)
+    return Figure(tuple(study_charts(study)), study.title)
 
 
 def study(kind: str, blueprint: Blueprint, texts: Sequence[str], given: dict[str, Any]) -> Study:

@@ -1,7 +1,7 @@
-"""Self-contained HTML pages: a run, a folder of runs, runs side by side; and pictures of a run."""
+"""Self-contained HTML pages: a run, a folder of runs, runs side by side."""
 
 from engiagent.report.batch import render_batch, write_batch
-from engiagent.report.page import render_picture, render_report, write_report
+from engiagent.report.page import render_report, write_report
 from engiagent.report.sides import SideBySide, side_by_side
 from engiagent.report.sides_page import compare
 
@@ -9,7 +9,6 @@ __all__ = [
     "SideBySide",
     "compare",
     "render_batch",
-    "render_picture",
     "render_report",
     "side_by_side",
     "write_batch",

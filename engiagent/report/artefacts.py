@@ -141,7 +141,7 @@ def load_run(
         elaboration=elaboration,
         solution=solution or read(SOLUTION, load_arrays),
         problem_name=file.name if file else None,
-        problem_text=_text(file) if file else None,
+        problem_text=attempt("the problem", lambda: _text(file)) if file else None,
         trouble=tuple(trouble),
     )
 
@@ -170,10 +170,7 @@ def _problem_file(folder: Path) -> Path | None:
     return None
 
 
-def _text(path: Path) -> str | None:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as stream:
-            text = stream.read(MAX_TEXT + 1)
-    except OSError:
-        return None
+def _text(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        text = stream.read(MAX_TEXT + 1)
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "\n… (cut off here)"

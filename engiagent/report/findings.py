@@ -1,21 +1,20 @@
-"""The certificate in rows: checks with their margins, violations, what kept it from a verdict."""
+"""The certificate in rows: checks with margins, violations, cases, and the explanation."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, Final
 
 from engiagent.errors import EngiagentError
+from engiagent.explain import Explanation
+from engiagent.explain.text import lines_of
 from engiagent.io.jsontext import loads_strict
 from engiagent.report import words
-from engiagent.report.artefacts import Run, mapping, sequence
+from engiagent.report.artefacts import Run, finite, mapping, sequence
 from engiagent.report.sections import Fact
 from engiagent.report.tables import Cell, DataTable, table_with_csv
 from engiagent.run import certify
-from engiagent.run.folder import CASES
-from engiagent.solvers.solution import stored_arrays
+from engiagent.run.folder import CASES, EXPLANATION
 from engiagent.study.returns import compared_cases
 from engiagent.verify.certificate import LEVELS
 
@@ -25,7 +24,14 @@ _STATUS = {
     "unchecked": ("?", "open", "not checked"),
 }
 _SHOWN_ELSEWHERE = ("status", "checks", "findings")
+_TITLES: Final = {
+    "infeasible": "Why there is no plan",
+    "unbounded": "What has no limit",
+    "plan": "Limits in force",
+    "stopped": "Why it came to no end",
+}
 MOST = 200
+_MOST_LINES = 40
 _OFFSET = re.compile(r"(?<=\d\d:\d\d)[+-]\d\d:\d\d")
 
 
@@ -48,9 +54,24 @@ def notes(run: Run, name: str) -> list[str]:
     lines = [_finding(item).text for item in sequence(level.get("findings"))]
     lines += certify.executed(run.certificate) if name == "physics" else []
     for key, value in level.items():
-        if key not in _SHOWN_ELSEWHERE and value not in (None, "", [], {}):
-            lines += [f"{k.replace('_', ' ')}: {text}" for k, text in _lines(key, value, 0)]
+        text = "" if key in _SHOWN_ELSEWHERE else _text(value)
+        lines += [f"{key.replace('_', ' ')}: {text}"] if text else []
     return lines[:MOST]
+
+
+def _text(value: Any) -> str:
+    """Return a value of a level on one line; nothing for one with parts of its own."""
+    if isinstance(value, Mapping):
+        number = next((value[k] for k in ("value", "amount", "slack") if k in value), None)
+        if finite(number) is None:
+            return ""
+        at = place(value.get("where"))
+        return words.quantity(number, value.get("unit"), 4) + (f" at {at}" if at else "")
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        return ", ".join(str(item) for item in value[:20])
+    return words.number(value) if isinstance(value, str | int | float) else ""
 
 
 def checks(run: Run) -> list[tuple[str, Mapping[str, Any]]]:
@@ -164,33 +185,15 @@ def _is_check(item: Any) -> bool:
 
 
 def violations(run: Run) -> list[Finding]:
-    """Return what must hold and does not."""
-    return [_violation(item, quote) for item, quote in _violated(run)]
-
-
-def _violated(run: Run) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Yield the violations with the words of the text that each rests on."""
+    """Return what must hold and does not, with the words of the text that each rests on."""
     quotes: dict[str, str] = {}
     for level in run.part("levels").values():
         for check in map(mapping, sequence(mapping(level).get("checks"))):
             quotes[str(check.get("id"))] = str(check.get("quote") or "")
-    for item in map(mapping, _entries(run, "violations")):
-        yield item, str(item.get("quote") or quotes.get(str(item.get("check")), ""))
-
-
-def broken(run: Run) -> list[str]:
-    """Return the broken requirements, each once, in the words of the text where it has any."""
-    lines: dict[str, str] = {}
-    for item, quote in _violated(run):
-        text = _violation(item, quote).text
-        if quote:
-            amount, where = item.get("amount"), _OFFSET.sub("", place(item.get("where")))
-            text = f"“{' '.join(quote.split())}”"
-            if amount is not None:
-                text += f" is violated by {words.quantity(amount, item.get('unit'), 4)}"
-            text += f" at {where}" if where else ""
-        lines.setdefault(str(item.get("check") or item.get("name") or item.get("message")), text)
-    return list(lines.values())
+    return [
+        _violation(item, str(item.get("quote") or quotes.get(str(item.get("check")), "")))
+        for item in map(mapping, _entries(run, "violations"))
+    ]
 
 
 def listed(run: Run, key: str) -> list[Finding]:
@@ -203,31 +206,6 @@ def open_points(run: Run) -> list[Finding]:
     known = [finding.text for finding in listed(run, "not_understood")]
     left = sequence(run.part("reading").get("open"))
     return [_finding(item) for item in left if not any(text in str(item) for text in known)][:MOST]
-
-
-def conflicts(run: Run) -> list[Finding]:
-    """Return the limits that a proof of infeasibility combines."""
-    if run.solution is None:
-        return []
-    constraints = run.blueprint.core.constraints if run.blueprint is not None else ()
-    known = {item.constraint_id.replace("/", "_"): item for item in constraints}
-    rows = []
-    for key, array in stored_arrays(run.solution):
-        if not key.startswith("farkas__"):
-            continue
-        count = int(np.sum(np.abs(np.nan_to_num(np.asarray(array.values))) > 1e-12))
-        title, quotes = key.removeprefix("farkas__"), []
-        if (constraint := known.get(title)) is not None:
-            title, reference = (
-                constraint.name or constraint.constraint_id,
-                constraint.source_reference,
-            )
-            parts = reference if isinstance(reference, tuple) else (reference,)
-            quotes = [str(q) for part in parts if (q := mapping(part).get("quote"))]
-        if count:
-            times = "" if count == 1 else f", at {count} places"
-            rows.append(Finding(f"{title}{times}", " … ".join(quotes)))
-    return rows
 
 
 def _entries(run: Run, key: str) -> list[Any]:
@@ -272,36 +250,46 @@ def _finding(item: Any) -> Finding:
     return Finding(message or quote, quote if message else "")
 
 
-def _lines(key: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield what else a level says, one line for each value."""
-    if isinstance(value, Mapping):
-        number = next((value[k] for k in ("value", "amount", "slack") if k in value), None)
-        if isinstance(number, int | float) and not isinstance(number, bool):
-            at = place(value.get("where"))
-            yield key, words.quantity(number, value.get("unit"), 4) + (f" at {at}" if at else "")
-        elif depth < 2:
-            for name, item in value.items():
-                yield from _lines(f"{key}, {name}", item, depth + 1)
-    elif isinstance(value, list | tuple):
-        rest = [item for item in value if not _is_check(item)][:20]
-        if rest and all(isinstance(item, str | int | float) for item in rest):
-            yield key, ", ".join(str(item) for item in rest)
+# --- why there is no plan, or which limits are in force -------------------------------------------
+
+
+@dataclass(frozen=True)
+class Account:
+    """An explanation: a heading, a sentence, and groups of lines, each with what belongs to it.
+
+    ``kind`` is ``plan``, or why there is none; ``enough`` are changes of which each is enough for
+    a plan, confirmed by a solve.
+    """
+
+    title: str
+    summary: str
+    groups: tuple[tuple[str, list[list[str]]], ...]
+    kind: str
+    enough: tuple[str, ...]
+
+
+def explanation(run: Run) -> Account | None:
+    """Return the explanation of a run; None where there is none to show or it is unreadable."""
+    path = run.folder / EXPLANATION
+    if not path.is_file():
+        return None
+    try:
+        found = Explanation.from_dict(loads_strict(path.read_text("utf-8"), EXPLANATION))
+    except (EngiagentError, OSError, UnicodeDecodeError):
+        return None
+    groups: list[tuple[str, list[list[str]]]] = []
+    for line in lines_of(found) if found.kind in _TITLES else ():
+        text = line.text.removeprefix("- ")
+        if line.depth == 0:
+            groups.append((f"{text[:1].upper()}{text[1:]}", []))
+        elif line.depth == 1:
+            groups[-1][1].append([text])
         else:
-            yield from ((key, _summary(item)) for item in rest)
-    elif isinstance(value, bool):
-        yield key, "yes" if value else "no"
-    elif value is not None and value != "":
-        yield key, words.number(value) if isinstance(value, int | float) else str(value)
-
-
-def _summary(item: Any) -> str:
-    """Return an object on one line: its words, then its numbers with the unit that it names."""
-    if not isinstance(item, Mapping):
-        return str(item)
-    texts = [str(v) for k, v in item.items() if isinstance(v, str) and k != "unit" and v]
-    numbers = [
-        f"{key.replace('_', ' ')} {words.quantity(value, item.get('unit'), 4)}"
-        for key, value in item.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
-    return ", ".join([*texts, *numbers])
+            groups[-1][1][-1].append(text)
+    if not groups:
+        return None
+    cut = tuple((title, lines[:_MOST_LINES]) for title, lines in groups)
+    # Of a plan the summary is the first of its limits, or that there is none.
+    summary = "" if found.kind == "plan" and found.tight else found.summary
+    enough = tuple(proposal.text for proposal in found.proposals if proposal.verified)
+    return Account(_TITLES[found.kind], summary, cut, found.kind, enough)

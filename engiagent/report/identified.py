@@ -75,24 +75,13 @@ def _panels(found: Identified) -> Iterator[charts.Panel]:
     white = found.whiteness
     lags = np.arange(1.0, len(white.autocorrelation) + 1)
     flat = np.full(len(lags), white.band)
-    yield charts.Panel(
+    curve = charts.Curve("autocorrelation", lags, white.autocorrelation, "line", marks=True)
+    band = charts.Band("95 % of white noise", lags, -flat, flat, "line")
+    title, across = (
         "Autocorrelation of the residuals",
-        "1",
         Axis("lag in steps", "value", np.zeros(0), ()),
-        (charts.Curve("autocorrelation", lags, white.autocorrelation, "line", marks=True),),
-        (charts.Band("95 % of white noise", lags, -flat, flat, "line"),),
-        close=True,
     )
-    share = np.arange(1, len(white.periodogram) + 1) / len(white.periodogram)
-    low, high = share - white.limit, share + white.limit
-    yield charts.Panel(
-        "Cumulated periodogram of the residuals",
-        "1",
-        Axis("share of the highest frequency", "value", np.zeros(0), ()),
-        (charts.Curve("residuals", share, white.periodogram, "line"),),
-        (charts.Band("95 % of white noise", share, low, high, "line"),),
-        close=True,
-    )
+    yield charts.Panel(title, "1", across, (curve,), (band,), close=True)
 
 
 def _number(value: float) -> Cell:

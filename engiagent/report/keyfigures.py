@@ -25,7 +25,13 @@ _NAMES: Final = {
 def key_facts(found: KeyFigures) -> tuple[list[Fact], int]:
     """Return key figures of the whole plan as facts, and how many more there are."""
     whole = [figure for figure in found.all if figure.horizon is None]
-    return [_fact(figure, found) for figure in whole[:MOST]], max(len(whole) - MOST, 0)
+    facts = [
+        Fact(figure_name(f.name), _value(f, 9), words.sense(found.sense), is_lead=True)
+        if f is found.cost
+        else Fact(figure_name(f.name), _value(f), _places(f, (f.at or "").replace("T", " ")))
+        for f in whole[:MOST]
+    ]
+    return facts, max(len(whole) - MOST, 0)
 
 
 def of_horizons(found: KeyFigures) -> DataTable | None:
@@ -35,15 +41,14 @@ def of_horizons(found: KeyFigures) -> DataTable | None:
         return None
     columns = [[f for f in found.physical if f.horizon == name] for name in (None, *weights)]
     rows = [
-        (Cell(figure_name(same[0].name), note=_places(same[0], with_time=False)), *map(_cell, same))
+        (
+            Cell(figure_name(same[0].name), note=_places(same[0])),
+            *(Cell(_value(figure), is_number=True) for figure in same),
+        )
         for same in zip(*columns, strict=True)
     ]
     head = ("Key figure", "Year", *(f"{name}, × {weight:g}" for name, weight in weights.items()))
     return table_with_csv("Key figures of the year and of each horizon", head, rows, "horizons.csv")
-
-
-def _cell(figure: Figure) -> Cell:
-    return Cell(_value(figure), is_number=True)
 
 
 def figure_name(name: str) -> str:
@@ -51,8 +56,7 @@ def figure_name(name: str) -> str:
     return _NAMES.get(name, name.replace("_", " ").capitalize())
 
 
-def _places(figure: Figure, *, with_time: bool = True) -> str:
-    moment = figure.at.replace("T", " ") if figure.at and with_time else None
+def _places(figure: Figure, moment: str = "") -> str:
     return ", ".join(filter(None, (figure.component, figure.bus and f"bus {figure.bus}", moment)))
 
 
@@ -60,10 +64,3 @@ def _value(figure: Figure, digits: int = 6) -> str:
     if figure.name in ("self_consumption", "self_sufficiency"):
         return words.percent(figure.value) or "–"
     return words.quantity(figure.value, figure.unit, digits)
-
-
-def _fact(figure: Figure, found: KeyFigures) -> Fact:
-    if figure is found.cost:
-        note = words.sense(found.sense)
-        return Fact(figure_name(figure.name), _value(figure, 9), note, is_lead=True)
-    return Fact(figure_name(figure.name), _value(figure), _places(figure))

@@ -134,24 +134,19 @@ def _broken(loop: ClosedLoop) -> str:
 
 def _relaxed(loop: ClosedLoop) -> DataTable:
     first = loop.controls[0].step
-    rows = tuple(
-        (
-            Cell(loop.times[control.step - first].replace("T", " ")),
-            Cell(control.outcome),
-            Cell(loop.relaxed_limits(control) or "none"),
-            Cell(loop.reason(control)),
-        )
-        for control in loop.relaxed
+    rows = (
+        (loop.times[c.step - first], c.outcome, loop.relaxed_limits(c) or "none", loop.reason(c))
+        for c in loop.relaxed[:MOST_ROWS]
     )
+    cells = ((Cell(time.replace("T", " ")), *map(Cell, rest)) for time, *rest in rows)
     head = ("time", "outcome", "limits of the plan that are relaxed", "reason")
-    return DataTable("Steps that do not keep all limits", head, rows[:MOST_ROWS])
+    return DataTable("Steps that do not keep all limits", head, tuple(cells))
 
 
 def _steps(loop: ClosedLoop) -> DataTable:
     rows = loop.rows()
-    head = tuple(rows[0])
-    cells = tuple(tuple(_cell(value) for value in row.values()) for row in rows[:MOST_ROWS])
-    return DataTable("Every step", head, cells, data_uri(steps_csv(loop)), "steps.csv")
+    cells = tuple(tuple(map(_cell, row.values())) for row in rows[:MOST_ROWS])
+    return DataTable("Every step", tuple(rows[0]), cells, data_uri(steps_csv(loop)), "steps.csv")
 
 
 def steps_csv(loop: ClosedLoop) -> str:

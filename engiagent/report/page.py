@@ -1,25 +1,21 @@
 """The page: everything that a run left, in one HTML file that asks nobody for anything."""
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from engiagent.io.files import write_atomic
-from engiagent.report import findings, model, plain, turns, words
+from engiagent.report import findings, model, plain, words
 from engiagent.report.artefacts import Run, load_run, mapping
-from engiagent.report.charts import document, plan_panels
-from engiagent.report.explanation import explanation
-from engiagent.report.instructions import instructions
 from engiagent.report.keyfigures import key_facts, of_horizons
-from engiagent.report.schedule import build_schedule
+from engiagent.report.schedule import build_schedule, instructions
 from engiagent.report.sections import Fact, drawn, render_page
 from engiagent.text.problem import PLANT_SUFFIXES
 from engiagent.verify.claims import overrides_line, plan_line, reading_line
 
 REPORT = "report.html"
-_OWN_STAGE = "report"
-"""The stage in which a run writes this page; a page does not tell of its own writing."""
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 
@@ -43,11 +39,10 @@ def write_report(run_folder: str | Path | Run) -> Path:
 
 
 def _context(run: Run) -> dict[str, Any]:
-    schedule, why = build_schedule(run), explanation(run)
+    schedule, why = build_schedule(run), findings.explanation(run)
     panels = enumerate(schedule.panels, start=1)
     figures = [drawn(f"chart-{number}", number, panel) for number, panel in panels]
     todo, has_reason = instructions(run, schedule.series), why is None or why.kind == "plan"
-    story, trouble = turns.read_story(run.folder, without=_OWN_STAGE)
     claims = (("Plan", plan_line(run.certificate)), ("Reading", reading_line(run.certificate)))
     numbers, further = key_facts(run.figures)
     verdict = run.certificate.get("verdict", run.record.get("verdict"))
@@ -70,27 +65,22 @@ def _context(run: Run) -> dict[str, Any]:
         "contradictions": findings.listed(run, "contradictions"),
         "open": findings.open_points(run),
         "not_understood": findings.listed(run, "not_understood"),
-        "conflicts": findings.conflicts(run) if has_reason else [],
         "charts": figures,
         "schedule": schedule,
         "levels": plain.levels(run),
         "checks": findings.check_table(run),
         "cases": findings.case_table(run),
-        "stages": story.stage_table(),
-        "way": story.figures(len(figures)),
-        "turns": story.turn_table(),
-        "turns_left_out": story.left_out,
         "explanation": why,
         "assumptions": model.assumptions(run),
-        "model": model.build_model(run),
+        "data": model.data(run),
         "problem_name": run.problem_name,
         "problem_text": run.problem_text,
         "notes": list(dict.fromkeys(map(str, notes))),
         "commands": _commands(run),
         "asked": [(key, item) for key, item in _pairs(run.record.get("asked")) if item != "None"],
         "hashes": _pairs(run.certificate.get("inputs")),
-        "versions": _versions(run),
-        "trouble": [*run.trouble, *([trouble] if trouble else [])],
+        "versions": _pairs(run.certificate.get("versions")),
+        "trouble": run.trouble,
     }
 
 
@@ -117,30 +107,32 @@ def _objective(run: Run) -> list[Fact]:
     """Return what was reached, what bounds it, and how the solver got there."""
     objective, bound = run.part("objective"), run.part("bound")
     attrs: Mapping[str, Any] = run.solution.attrs if run.solution is not None else {}
-    value = objective.get("value", attrs.get("objective"))
     unit = objective.get("unit", attrs.get("objective_unit"))
     sense = words.sense(objective.get("sense", attrs.get("sense")))
-    claimed, over = objective.get("claimed"), mapping(objective.get("scenarios"))
+    over = mapping(objective.get("scenarios"))
     worst, gap = mapping(over.get("worst")), bound.get("gap", attrs.get("gap"))
-    if claimed is not None and _amount(claimed, unit) == _amount(value, unit):
-        claimed = None
-    own = None if bound.get("value") is not None else attrs.get("bound")
-    facts = [
-        Fact(name, _amount(number, unit), str(note or ""))
-        for name, number, note in (
-            ("Objective", value, sense),
-            ("Claimed by the solver", claimed, ""),
-            ("Expected over the scenarios", over.get("expected"), ""),
-            ("In the worst scenario", worst.get("value"), worst.get("scenario")),
-            ("Bound", bound.get("value"), bound.get("method")),
-            ("The solver's bound", own, ""),
-        )
+    proven = bound.get("value") is not None
+    numbers = {
+        "Objective": (objective.get("value", attrs.get("objective")), sense),
+        "Claimed by the solver": (objective.get("claimed"), ""),
+        "Expected over the scenarios": (over.get("expected"), ""),
+        "In the worst scenario": (worst.get("value"), worst.get("scenario")),
+        "Bound": (bound.get("value"), bound.get("method")),
+        "The solver's bound": (None if proven else attrs.get("bound"), ""),
+    }
+    shown = {
+        name: Fact(name, words.quantity(_number(number), unit, 9), str(note or ""))
+        for name, (number, note) in numbers.items()
         if number is not None
+    }
+    objective_text = shown["Objective"].value if "Objective" in shown else ""
+    facts = [
+        fact
+        for name, fact in shown.items()
+        if name != "Claimed by the solver" or fact.value != objective_text
     ]
     if gap is not None:
-        percent = 100 * _number(gap)
-        shown = "0" if abs(percent) < 1e-9 else words.number(percent, 3)
-        facts.append(Fact("Gap to the bound", f"{shown}\u00a0%"))
+        facts.append(Fact("Gap to the bound", words.percent(_number(gap))))
     if attrs.get("solver"):
         facts.append(Fact("Solver", f"{attrs['solver']} {attrs.get('solver_version', '')}".strip()))
     if attrs.get("seconds") is not None:
@@ -148,14 +140,8 @@ def _objective(run: Run) -> list[Fact]:
     return facts
 
 
-def _amount(value: Any, unit: Any) -> str:
-    return words.quantity(_number(value), unit, 9)
-
-
 def _number(value: Any) -> float:
-    return (
-        float(value) if isinstance(value, int | float) or hasattr(value, "item") else float("nan")
-    )
+    return float(value) if isinstance(value, int | float) or hasattr(value, "item") else math.nan
 
 
 def _commands(run: Run) -> list[tuple[str, str]]:
@@ -170,20 +156,5 @@ def _commands(run: Run) -> list[tuple[str, str]]:
     return commands
 
 
-def _versions(run: Run) -> list[tuple[str, str]]:
-    found = dict(_pairs(run.certificate.get("versions")))
-    if run.record.get("engiagent"):
-        found.setdefault("engiagent", str(run.record["engiagent"]))
-    if run.solution is not None and run.solution.attrs.get("solver_version"):
-        name = str(run.solution.attrs.get("solver", "solver"))
-        found.setdefault(name, str(run.solution.attrs["solver_version"]))
-    return sorted(found.items())
-
-
 def _pairs(value: Any) -> list[tuple[str, str]]:
     return [(str(key), str(item)) for key, item in mapping(value).items()]
-
-
-def render_picture(run_folder: str | Path, panels: int = 3) -> str:
-    """Return the first panels of a run's schedule, one above the other, as an SVG document."""
-    return document(plan_panels(load_run(Path(run_folder)))[:panels], "Schedule")

@@ -3,14 +3,14 @@
 Nothing is stated here that the certificate does not state; what it leaves open is called open.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engiagent.report import findings, words
 from engiagent.report.artefacts import Run, finite, mapping
 from engiagent.report.charts.series import PREFIXES
-from engiagent.report.instructions import Instructions
+from engiagent.report.schedule import Instructions
 from engiagent.units.unit import CURRENCIES
 from engiagent.verify.certificate import LEVELS
 from engiagent.verify.claims import none_allowed, reading_line
@@ -18,8 +18,6 @@ from engiagent.verify.verdicts import PROVEN, USABLE
 
 _FEW: Final = 3
 _SETTINGS: Final = 4
-_NO_DRIFT: Final = 1e-6
-"""In whatever unit a state has: what no meter shows."""
 _NONE_LEFT: Final = 1e-6
 """A relative gap up to which no better plan is worth the name."""
 QUESTIONS: Final = {
@@ -42,14 +40,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Level:
-    """One level of the certificate, with what it means and what it found."""
+    """One level of the certificate and what it found."""
 
     name: str
     question: str
     symbol: str
     tone: str
     status: str
-    meaning: str
     notes: tuple[str, ...]
 
 
@@ -73,8 +70,7 @@ def levels(run: Run) -> list[Level]:
             name,
             QUESTIONS[name],
             *findings.status(_status(run, name)),
-            meaning=in_words(run, name),
-            notes=tuple(findings.notes(run, name)),
+            notes=(*_told(run, name), *findings.notes(run, name)),
         )
         for name in LEVELS
         if name in found
@@ -88,11 +84,6 @@ def has_plan(run: Run) -> bool:
     return any(not str(name).startswith(PREFIXES) for name in run.solution.data_vars)
 
 
-def money(unit: Any) -> bool:
-    """Whether a unit is one of money, as EUR or kUSD."""
-    return unit in {f"{prefix}{name}" for prefix in ("", "k", "M") for name in CURRENCIES}
-
-
 # --- what to do --------------------------------------------------------------------------------
 
 
@@ -103,9 +94,9 @@ def _what_to_do(run: Run, todo: Instructions | None) -> Answer:
     if verdict == "violated":
         text = "Do not use this plan: something that must hold does not. What, is listed above."
         return Answer(question, text, tone="bad")
-    usable = verdict in USABLE
-    lead = "" if usable else _LEADS.get(str(verdict), _LEADS["undecided"])
-    tone = "good" if usable else "open"
+    lead, tone = "", "good"
+    if verdict not in USABLE:
+        lead, tone = _LEADS.get(str(verdict), _LEADS["undecided"]), "open"
     if todo is None:
         return Answer(question, f"{lead}The values to use are listed above.", tone=tone)
     when = "One setting for the whole time" if todo.total == 1 else f"{todo.total} settings in turn"
@@ -145,22 +136,15 @@ def _what_it_costs(run: Run) -> Answer:
     if value is None:
         return Answer("What it costs", "It was not computed.", tone="open")
     shown, details = words.quantity(value, unit, 7), tuple(_room(run, value, unit, sense))
-    if not money(unit):
-        return Answer("What it comes to", f"{shown}: {_aim(run, sense)}.", details)
+    if unit not in {f"{prefix}{name}" for prefix in ("", "k", "M") for name in CURRENCIES}:
+        size = "large" if sense == "maximize" else "small"
+        return Answer("What it comes to", f"{shown}, as {size} as possible.", details)
     if sense == "maximize":
         return Answer("What it brings", f"{shown} in all.", details)
     text = f"{shown} in all."
     if value < 0:
-        amount = words.quantity(-value, unit, 7)
-        text = f"Nothing: it brings in {amount} more than it costs."
+        text = f"Nothing: it brings in {words.quantity(-value, unit, 7)} more than it costs."
     return Answer("What it costs", text, details)
-
-
-def _aim(run: Run, sense: Any) -> str:
-    objective = run.blueprint.core.objective_function if run.blueprint is not None else None
-    name = (objective.name if objective is not None else None) or "the objective"
-    size = "large" if sense == "maximize" else "small"
-    return f"{name.replace('_', ' ')}, as {size} as possible"
 
 
 def _room(run: Run, value: float, unit: Any, sense: Any) -> Iterator[str]:
@@ -175,7 +159,7 @@ def _room(run: Run, value: float, unit: Any, sense: Any) -> Iterator[str]:
     if room < -negligible:
         yield "That is better than any allowed plan can be, so this one cannot be allowed."
     elif room <= negligible:
-        yield _BEST.get(_evidence(run), unproven)
+        yield _BEST.get(str(run.part("plan").get("optimum")), unproven)
     else:
         gap = words.percent(given.get("gap"))
         reported = "not recomputed" in str(given.get("method") or "")
@@ -194,18 +178,14 @@ _BEST: Final = {
 }
 
 
-def _evidence(run: Run) -> str:
-    return str(run.part("plan").get("optimum"))
-
-
 # --- is it safe --------------------------------------------------------------------------------
 
 
 def _is_it_safe(run: Run) -> Answer:
-    question, broken = "Is it safe?", findings.broken(run)
+    question, broken = "Is it safe?", findings.violations(run)
     if broken:
-        count = "1 requirement is" if len(broken) == 1 else f"{len(broken)} requirements are"
-        return Answer(question, f"No: {count} violated.", tuple(broken[:_FEW]), "bad")
+        listed = dict.fromkeys(found.text for found in broken)
+        return Answer(question, "No: not all requirements hold.", tuple(listed)[:_FEW], "bad")
     if {"unchecked", ""} & {_status(run, name) for name in ("algebra", "physics")}:
         text = "Not known: not every requirement could be checked. The levels below say which."
         return Answer(question, text, tone="open")
@@ -226,7 +206,9 @@ def _why_believe_it(run: Run) -> Answer:
         return Answer(question, "Nothing was checked.", tone="open")
     if none_allowed(run.certificate):
         tone = "good" if verdict == "proven infeasible" else "open"
-        proof = (_read(run), in_words(run, "optimality"))
+        line = reading_line(run.certificate)
+        read = f"The reading is {line}." if line else "The text was not read."
+        proof = (read, "That the blueprint allows no plan is proven, and it was checked.")
         return Answer(question, f"{checker} verified the proof.", proof, tone)
     if not has_plan(run):
         return Answer(question, "Nothing is claimed, so there is nothing to believe.", tone="open")
@@ -237,87 +219,19 @@ def _why_believe_it(run: Run) -> Answer:
     return Answer(question, text, tone="good" if verdict in PROVEN else "open")
 
 
-def _read(run: Run) -> str:
-    """Return who has read the text."""
-    line = reading_line(run.certificate)
-    return f"The reading is {line}." if line else "The text was not read."
+def _told(run: Run, name: str) -> list[str]:
+    """Return whose requirements were checked, and what the optimum rests on."""
+    if name == "algebra" and run.part("levels", name).get("source") == "blueprint":
+        return ["taken from the model itself, so one that the model forgot would be missed"]
+    if name == "optimality" and _status(run, name) == "pass" and not none_allowed(run.certificate):
+        return [_BOUNDS.get(str(run.part("plan").get("optimum")), "reported, not recomputed")]
+    return []
 
 
-def in_words(run: Run, name: str) -> str:
-    """Return what a level of the certificate means, for a reader who knows none of its terms."""
-    level, status = run.part("levels", name), _status(run, name)
-    if name == "data" and (run.part("reading").get("grade") == "stated" or not run.problem_text):
-        return _STATED[status if status == "fail" else "pass"]
-    if status == "pass" and name == "physics":
-        return _drift(level)
-    if status == "pass" and name == "optimality":
-        return _bound(run)
-    count = level.get("parameters")
-    return {"pass": _PASSED, "fail": _FAILED}.get(status, _OPEN)[name].format(
-        parameters=_counted(count, "number"),
-        source=_SOURCES.get(str(level.get("source")), "taken from the problem"),
-        reported="; one solver reports that it is the best" if _evidence(run) == "reported" else "",
-    )
-
-
-_PASSED: Final = {
-    "data": "The data are the problem's: {parameters} followed back to the text and its files.",
-    "algebra": "The requirements hold, each worked out again from the plan; they were {source}.",
+_BOUNDS: Final = {
+    "recomputed": "the checker proved this by itself",
+    "agreed": "two different solvers report this, and the checker did not recompute it",
 }
-_STATED: Final = {
-    "pass": "The data are those that the input states; there is no text to compare them with.",
-    "fail": "The data are not all those of the files that the input names; see above.",
-}
-_FAILED: Final = {
-    "data": "The data are not all the problem's: what differs is listed above.",
-    "algebra": "Not all requirements hold; those that do not are listed above.",
-    "physics": "Executed in a simulation, the plan does not keep what it promises.",
-    "optimality": "What is claimed about the best plan does not hold.",
-}
-_OPEN: Final = {
-    "data": "Not all of the data could be followed back to the text.",
-    "algebra": "Not all requirements could be checked.",
-    "physics": "The plan could not be executed in a simulation, or not all of it.",
-    "optimality": "How far the plan is from the best one is not proven{reported}.",
-}
-_SOURCES: Final = {
-    "annotated": "written down from the text, apart from the model",
-    "blueprint": "taken from the model itself, so one that the model forgot would be missed",
-}
-
-
-def _drift(level: Mapping[str, Any]) -> str:
-    states = [s for s in level.get("states") or () if isinstance(s, Mapping)]
-    if not states:
-        return "Nothing in the problem has a state that a simulation would have to follow."
-    worst = []
-    for state in states[:_FEW]:
-        drift = finite(state.get("drift"))
-        apart = f"differs by {words.quantity(drift, state.get('unit'), 2)} at most"
-        same = drift is not None and abs(drift) < _NO_DRIFT
-        worst.append(f"{state.get('quantity')} {'comes out the same' if same else apart}")
-    return f"Executed in a simulation, the plan keeps its promise: {', '.join(worst)}."
-
-
-def _bound(run: Run) -> str:
-    if none_allowed(run.certificate):
-        return "That the blueprint allows no plan is proven, and the proof was checked."
-    bound, goal = run.part("bound"), run.part("objective")
-    if finite(bound.get("value")) is None:
-        return "There is nothing better to look for."
-    side = "more" if goal.get("sense") == "maximize" else "less"
-    shown = words.quantity(bound["value"], goal.get("unit"), 7)
-    how = {
-        "recomputed": "the checker proved this by itself",
-        "agreed": "two different solvers report this, and the checker did not recompute it",
-    }.get(_evidence(run), "this is reported, not recomputed")
-    return f"No allowed plan reaches {side} than {shown}: {how}."
-
-
-def _counted(count: Any, noun: str) -> str:
-    if not isinstance(count, int):
-        return f"the {noun}s were"
-    return f"1 {noun} was" if count == 1 else f"{count} {noun}s were"
 
 
 def _status(run: Run, name: str) -> str:

@@ -22,7 +22,6 @@ POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """What a page that stands alone may load: nothing; its style is its own."""
 FOLDED: Final = 30
 """A table of more rows is folded, but where it is what the page is for."""
-_HOME: Final = "engiagent.report"
 
 
 @dataclass(frozen=True)
@@ -39,12 +38,11 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawn chart with its number on the page and its caption, wide and for a telephone."""
+    """A drawn chart with its number on the page and its caption."""
 
     number: int
     caption: str
     svg: Markup
-    narrow: Markup
 
 
 @dataclass(frozen=True)
@@ -60,13 +58,12 @@ class Section:
     tables: tuple[DataTable, ...] = ()
     charts: tuple[Chart, ...] = ()
     kind: str = ""
-    is_folded: bool = False
+    is_folded: bool | None = None  # None for a table of more rows than are seen at once
 
 
 def drawn(name: str, number: int, chart: charts.Chart) -> Chart:
     """Return a drawn chart with its number and caption; ``name`` makes its ids unique."""
-    wide, narrow = charts.draw(chart, name), charts.draw(chart, f"{name}-narrow", charts.NARROW)
-    return Chart(number, charts.caption(chart), wide, narrow)
+    return Chart(number, charts.caption(chart), charts.draw(chart, name))
 
 
 def page_of_tables(
@@ -92,28 +89,17 @@ def page_of_tables(
     )
 
 
-def render_page(template: str, context: Mapping[str, Any], package: str = _HOME) -> str:
-    """Return a page from a template of a package, which may extend and use those of reports."""
-    return printable(_environment(package).get_template(template).render(context))
+def render_page(template: str, context: Mapping[str, Any]) -> str:
+    """Return a page from a template."""
+    return printable(_environment().get_template(template).render(context))
 
 
 @lru_cache(maxsize=1)
-def stylesheet() -> str:
-    """Return the style of every page, with that of the charts on it."""
-    own = files(_HOME).joinpath("templates", "report.css").read_text("utf-8")
-    return own + charts.style()
-
-
-@lru_cache(maxsize=4)
-def _environment(package: str) -> "jinja2.Environment":
+def _environment() -> "jinja2.Environment":
     import jinja2
 
-    sources = {
-        item.name: item.read_text("utf-8")
-        for home in dict.fromkeys((_HOME, package))
-        for item in files(home).joinpath("templates").iterdir()
-        if item.is_file()
-    }
+    templates = files("engiagent.report").joinpath("templates")
+    sources = {item.name: item.read_text("utf-8") for item in templates.iterdir()}
     environment = jinja2.Environment(
         loader=jinja2.DictLoader(sources),
         autoescape=True,
@@ -121,9 +107,8 @@ def _environment(package: str) -> "jinja2.Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = Markup(stylesheet())
     environment.globals |= {
-        "style": style,
+        "style": Markup(sources["report.css"] + charts.style()),
         "folded": FOLDED,
         "policy": POLICY,
         "quantity": words.quantity,

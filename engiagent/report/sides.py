@@ -13,7 +13,6 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.io.files import sha256_bytes
 from engiagent.report import model, words
 from engiagent.report.artefacts import Run, load_run, mapping
 from engiagent.report.charts.palette import STYLES
@@ -38,7 +37,7 @@ _KINDS: Final = {
 class Difference:
     """Something that is not the same in all runs: what each has, a dash where it has none.
 
-    ``kind`` is ``asked``, ``input``, ``parameter``, that of a part of the model, or ``value``.
+    ``kind`` is ``asked``, ``parameter``, that of a part of the model, or ``value``.
     """
 
     kind: str
@@ -138,18 +137,20 @@ def side_by_side(
             "this many runs cannot be compared", found=str(len(paths)), expected=f"2 to {MOST}"
         )
     runs = [load_run(path) for path in paths]
-    found = _differing("parameter", list(map(_parameters, runs)))
-    found += _differing("asked", list(map(_asked, runs)))
+    # the shortest ends of the paths by which the runs can be told apart
+    whole = [path.resolve() for path in paths]
+    ends = (["/".join(p.parts[-n:]) for p in whole] for n in range(1, 1 + len(whole[0].parts)))
+    numbered = [f"{path.name} ({number})" for number, path in enumerate(whole, 1)]
+    names = next((each for each in ends if len(set(each)) == len(each)), numbered)
     parts = list(map(_parts, runs))
-    for kind in dict.fromkeys(kind for part in parts for kind in part):
-        found += _differing(kind, [part.get(kind, {}) for part in parts])
+    kinds = dict.fromkeys(kind for part in parts for kind in part)
+    found = [d for kind in kinds for d in _differing(kind, [p.get(kind, {}) for p in parts])]
     values, quantities = plans_apart(runs)
-    names = _names(paths)
     scenarios = [_scenario(name, run) for name, run in zip(names, runs, strict=True)]
     return SideBySide(
-        names=names,
+        names=tuple(names),
         summaries=tuple(summarise(path) for path in paths),
-        differences=(*found, *values, *_differing("input", list(map(_inputs, runs)))),
+        differences=(*found, *values),
         quantities=tuple(quantities),
         scenarios=compare_scenarios(scenarios, windows, recovery_hours=recovery_hours),
     )
@@ -163,16 +164,6 @@ def _scenario(name: str, run: Run) -> Scenario:
     except EngiagentError:
         pass
     return Scenario(name, (), None, {}, {})
-
-
-def _names(paths: Sequence[Path]) -> tuple[str, ...]:
-    """Return the shortest ends of the paths by which the runs can be told apart."""
-    whole = [path.resolve() for path in paths]
-    for length in range(1, max(len(path.parts) for path in whole) + 1):
-        names = ["/".join(path.parts[-length:]) for path in whole]
-        if len(set(names)) == len(names):
-            return tuple(names)
-    return tuple(f"{path.name} ({number})" for number, path in enumerate(whole, 1))
 
 
 Shown = tuple[str, str]
@@ -190,9 +181,26 @@ def _differing(kind: str, each: Sequence[Mapping[str, Shown]]) -> list[Differenc
     return rows
 
 
-def _asked(run: Run) -> Mapping[str, Shown]:
-    asked = mapping(run.record.get("asked"))
-    return {str(k): (_option(v), "") for k, v in asked.items() if v not in (None, {}, [])}
+def _parts(run: Run) -> dict[str, dict[str, Shown]]:
+    """Return data, options and the parts of a model, each as text, by kind and name."""
+    asked = mapping(run.record.get("asked")).items()
+    found: dict[str, dict[str, Shown]] = {
+        "parameter": {},
+        "asked": {str(k): (_option(v), "") for k, v in asked if v not in (None, {}, [])},
+    }
+    if run.blueprint is None:
+        return found
+    for item in run.blueprint.core.parameters:
+        unit, value = words.unit(item.unit), model.shown_value(item, run.elaboration)
+        text = f"{value}\u00a0{unit}" if unit else value
+        found["parameter"][item.name] = text, _values(run, item.name)
+    core = json.loads(run.blueprint.to_json())["core_model_elements"]
+    for section, (kind, key) in _KINDS.items():
+        items = core.get(section, ())
+        found[kind] = {str(item.get(key)): (_text(item, key), "") for item in items}
+    if goal := core.get("objective_function"):
+        found["objective"] = {str(goal.get("name") or "objective"): (_text(goal, "name"), "")}
+    return found
 
 
 def _option(value: Any) -> str:
@@ -202,46 +210,14 @@ def _option(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _inputs(run: Run) -> Mapping[str, Shown]:
-    inputs = run.part("inputs")
-    return {str(k): (f"SHA-256 {str(v)[:12]}…", str(v)) for k, v in inputs.items()}
-
-
-def _parameters(run: Run) -> Mapping[str, Shown]:
-    found = {}
-    for item in run.blueprint.core.parameters if run.blueprint is not None else ():
-        unit, value = words.unit(item.unit), model.shown_value(item, run.elaboration)
-        text = f"{value}\u00a0{unit}" if unit else value
-        found[item.name] = text, _values(run, item.name)
-    return found
-
-
 def _values(run: Run, name: str) -> str:
-    """Return what tells the values of a parameter from others to nine digits."""
-    if run.elaboration is None:
-        return ""
+    """Return the values of a parameter to nine digits."""
     try:
-        values = np.asarray(run.elaboration.table(name).values)
+        values = np.asarray(run.elaboration.table(name).values if run.elaboration else ())
     except EngiagentError:
         return ""
     plain = values.reshape(-1).tolist()
-    texts = (f"{value:.9g}" if isinstance(value, float) else str(value) for value in plain)
-    return sha256_bytes(" ".join(texts).encode("utf-8", errors="replace"))
-
-
-def _parts(run: Run) -> dict[str, dict[str, Shown]]:
-    """Return the parts of a model but for its data, each as text, by kind and name."""
-    if run.blueprint is None:
-        return {}
-    core = json.loads(run.blueprint.to_json())["core_model_elements"]
-    found = {
-        kind: {str(item.get(key)): (_text(item, key), "") for item in core.get(section, ())}
-        for section, (kind, key) in _KINDS.items()
-    }
-    goal = core.get("objective_function")
-    if goal:
-        found["objective"] = {str(goal.get("name") or "objective"): (_text(goal, "name"), "")}
-    return found
+    return " ".join(f"{v:.9g}" if isinstance(v, float) else str(v) for v in plain)
 
 
 def _text(item: Mapping[str, Any], key: str) -> str:

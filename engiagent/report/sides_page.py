@@ -1,38 +1,30 @@
 """Runs side by side on one page: what came of each, what differs, and their series in one chart."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from engiagent.report import words
 from engiagent.report.charts import Panel
 from engiagent.report.charts.views import curve
 from engiagent.report.keyfigures import figure_name
-from engiagent.report.sections import FOLDED, Chart, Section, drawn, page_of_tables
+from engiagent.report.sections import Chart, Section, drawn, page_of_tables
 from engiagent.report.sides import Difference, Quantity, SideBySide, side_by_side
 from engiagent.report.tables import Cell, DataTable, table_with_csv
-from engiagent.run.listing import RunSummary
 from engiagent.run.scenarios import RECOVERY, Change, Flexibility
 
 MOST_CHARTS: Final = 16
 MOST_ROWS: Final = 200
-GIVEN: Final = ("asked", "input", "parameter")
+GIVEN: Final = ("asked", "parameter")
 _NAMED: Final = 3
-Link = Callable[[RunSummary], str]
 _UNITS: Final = {"kwh": "kWh", "kw": "kW", "percent": "%"}
 
 
 def compare(
-    folders: Sequence[Path | str],
-    link: Link | None = None,
-    windows: Sequence[str] = (),
-    recovery_hours: float = RECOVERY,
+    folders: Sequence[Path | str], windows: Sequence[str] = (), recovery_hours: float = RECOVERY
 ) -> str:
-    """Return the page that puts two to six runs side by side as HTML.
-
-    ``link`` says where a run's own page is; the rest is that of :func:`side_by_side`.
-    """
+    """Return the page that puts two to six runs side by side as HTML; see :func:`side_by_side`."""
     found = side_by_side(folders, windows, recovery_hours)
     differing = [item for item in found.quantities if item.differs]
     figures, apart = _charts(found, differing)
@@ -41,7 +33,7 @@ def compare(
     models = [item for item in found.differences if item.kind not in kinds]
     sections = [
         *_section(found, "What changed", changed),
-        Section("What came of each", tables=(_outcomes(found, link),), kind="cards"),
+        Section("What came of each", tables=(_outcomes(found),), kind="cards"),
         *_figures(found),
         *_flexibility(found),
     ]
@@ -50,11 +42,9 @@ def compare(
         sections.append(Section("Side by side", text, charts=figures))
     if found.quantities:
         text = "" if differing else "All series are the same."
-        table, is_long = _series(found), len(found.quantities) > FOLDED
-        sections.append(Section("Series", text, (table,), kind="values cards", is_folded=is_long))
+        sections.append(Section("Series", text, (_series(found),), kind="values cards"))
     sections += _section(found, "Values of the plans", kinds["value"])
     sections += _section(found, "The models", models)
-    sections += _section(found, "Input files", kinds["input"])
     return page_of_tables(
         f"{len(found.names)} runs compared",
         "engiagent comparison",
@@ -67,23 +57,23 @@ def compare(
 
 def _figures(found: SideBySide) -> Iterator[Section]:
     """Yield the section of the key figures that differ."""
-    changed = [c for c in found.scenarios.changes if c.differs]
     rows = [
-        (
-            Cell(figure_name(item.name), note=item.component or item.bus or ""),
-            *(_changed(item, k) for k in range(len(item.values))),
-        )
-        for item in changed
+        (Cell(figure_name(c.name), note=c.component or c.bus or ""), *map(_changed, *_columns(c)))
+        for c in found.scenarios.changes
+        if c.differs
     ]
     if rows:
-        table = _with_csv("Key figures", ("Figure", *found.names), rows, "figures.csv")
-        is_long = len(rows) > FOLDED
-        yield Section("Key figures", tables=(table,), kind="values cards", is_folded=is_long)
+        table = table_with_csv("Key figures", ("Figure", *found.names), rows, "figures.csv")
+        yield Section("Key figures", tables=(table,), kind="values cards")
 
 
-def _changed(item: Change, k: int) -> Cell:
-    value, apart, share = item.values[k], item.differences[k], item.percent[k]
-    text = "–" if value is None else words.quantity(value, item.unit, 5)
+def _columns(change: Change) -> tuple[Sequence[Any], ...]:
+    units = [change.unit] * len(change.values)
+    return change.values, change.differences, change.percent, units
+
+
+def _changed(value: float | None, apart: float | None, share: float | None, unit: str) -> Cell:
+    text = "–" if value is None else words.quantity(value, unit, 5)
     note = "" if not apart else f"{apart:+.4g}" + ("" if share is None else f", {share:+.1f} %")
     return Cell(text, note=note, is_number=True)
 
@@ -104,7 +94,7 @@ def _flexibility(found: SideBySide) -> Iterator[Section]:
     more = f", and {len(spans) - _NAMED} more" if len(spans) > _NAMED else ""
     shown = "; ".join(f"{first} to {last}" for first, last in spans[:_NAMED]).replace("T", " ")
     text = f"Against {found.names[0]}, in the periods {shown}{more}."
-    table = _with_csv("Flexibility", ("Figure", *heads), rows, "flexibility.csv")
+    table = table_with_csv("Flexibility", ("Figure", *heads), rows, "flexibility.csv")
     yield Section("Flexibility", text, (table,), kind="values cards")
 
 
@@ -129,8 +119,8 @@ def _section(found: SideBySide, title: str, items: Sequence[Difference]) -> list
         for item in items[:MOST_ROWS]
     ]
     file = f"{title.lower().replace(' ', '-')}.csv"
-    tables = (_with_csv(f"{title}: names and values", ("Name", *found.names), rows, file),)
-    return [Section(title, tables=tables, kind="compared cards", is_folded=len(items) > FOLDED)]
+    tables = (table_with_csv(f"{title}: names and values", ("Name", *found.names), rows, file),)
+    return [Section(title, tables=tables, kind="compared cards")]
 
 
 def _lead(changed: Sequence[Difference], models: Sequence[Difference]) -> str:
@@ -142,34 +132,27 @@ def _lead(changed: Sequence[Difference], models: Sequence[Difference]) -> str:
     return f"Changed: {'; '.join(parts)}." if parts else ""
 
 
-def _outcomes(found: SideBySide, link: Link | None) -> DataTable:
+def _outcomes(found: SideBySide) -> DataTable:
     rows = []
+    first = found.summaries[0].objective
     for name, run in zip(found.names, found.summaries, strict=True):
         verdict = words.verdict(run.verdict, run.state)
         value = "" if run.objective is None else words.quantity(run.objective, run.unit, 9)
+        apart = ""
+        if None not in (run.objective, first) and run.unit == found.summaries[0].unit:
+            apart = words.quantity(run.objective - first, run.unit, 4)  # type: ignore[operator]
         rows.append(
             (
-                Cell(name, href=link(run) if link is not None else ""),
+                Cell(name),
                 Cell(verdict.word, tone=verdict.tone, symbol=verdict.symbol),
-                Cell(value, note=_than_first(found, run), is_number=True),
+                Cell(value, is_number=True),
+                Cell(apart, is_number=True),
                 Cell(words.percent(run.gap), is_number=True),
                 Cell(words.duration(run.seconds), is_number=True),
             )
         )
-    head = ("Run", "Verdict", "Objective", "Gap", "Took")
-    return _with_csv("Outcomes", head, rows, "outcomes.csv")
-
-
-def _than_first(found: SideBySide, run: RunSummary) -> str:
-    """Say how a run's objective differs from that of the first."""
-    first = found.summaries[0]
-    if run is first or run.objective is None or first.objective is None or run.unit != first.unit:
-        return ""
-    apart = run.objective - first.objective
-    if abs(apart) <= 1e-9 * max(1.0, abs(first.objective)):
-        return "the same"
-    sign = "+" if apart > 0 else ""
-    return f"{sign}{words.quantity(apart, run.unit, 4)}"
+    head = ("Run", "Verdict", "Objective", "Above the first", "Gap", "Took")
+    return table_with_csv("Outcomes", head, rows, "outcomes.csv")
 
 
 def _series(found: SideBySide) -> DataTable:
@@ -186,7 +169,7 @@ def _series(found: SideBySide) -> DataTable:
             )
         )
     head = ("Mean of", *found.names, "Largest difference")
-    return _with_csv("Means and largest differences", head, rows, "series.csv")
+    return table_with_csv("Means and largest differences", head, rows, "series.csv")
 
 
 def _charts(found: SideBySide, differing: Sequence[Quantity]) -> tuple[tuple[Chart, ...], int]:
@@ -199,13 +182,3 @@ def _charts(found: SideBySide, differing: Sequence[Quantity]) -> tuple[tuple[Cha
         panel = Panel(words.spoken(item.label), item.unit, pairs[0][1].axis, curves)
         figures.append(drawn(f"chart-{number}", number, panel))
     return tuple(figures), len(differing) - len(figures)
-
-
-def _with_csv(
-    title: str, head: Sequence[str], rows: Sequence[tuple[Cell, ...]], file: str
-) -> DataTable:
-    plain = (
-        [f"{c.text} {c.note}".strip() if k == 0 else c.text for k, c in enumerate(row)]
-        for row in rows
-    )
-    return table_with_csv(title, head, rows, file, plain)

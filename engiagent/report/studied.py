@@ -4,7 +4,7 @@ Charts are lines over what was varied, fronts between goals, or a tornado.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from engiagent.report import charts, words
 from engiagent.report.charts.series import settled
-from engiagent.report.sections import FOLDED, Section, drawn, page_of_tables
-from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
+from engiagent.report.sections import Section, drawn, page_of_tables
+from engiagent.report.tables import Cell, table_with_csv
 from engiagent.study.outcome import Study
 
 TITLES: Final = {
@@ -30,11 +30,17 @@ def page(outcome: Study, name: str) -> str:
         replace(drawn(f"chart-{k}", k, chart), caption=chart.title)
         for k, chart in enumerate(study_charts(outcome), start=1)
     )
-    table = _table(outcome.table())
-    is_long = len(table.rows) > FOLDED
+    rows = outcome.table()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    largest = {
+        n: max((abs(row[n]) for row in rows if _is_number(row.get(n))), default=0.0) for n in names
+    }
+    cells = tuple(tuple(_cell(row.get(n), largest[n]) for n in names) for row in rows)
+    plain = (["" if row.get(n) is None else str(row[n]) for n in names] for row in rows)
+    table = table_with_csv("Every point of the study", names, cells, "points.csv", plain)
     sections = [
         Section("Charts", charts=figures),
-        Section("All points", tables=(table,), kind="values cards", is_folded=is_long),
+        Section("All points", tables=(table,), kind="values cards"),
     ]
     return page_of_tables(
         f"{TITLES[outcome.kind]}: {name}",
@@ -44,28 +50,12 @@ def page(outcome: Study, name: str) -> str:
     )
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> DataTable:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    scale = {name: _largest(row.get(name) for row in rows) for name in names}
-    cells = tuple(tuple(_cell(row.get(name), scale[name]) for name in names) for row in rows)
-    plain = (["" if row.get(n) is None else str(row[n]) for n in names] for row in rows)
-    text, kept = csv_text(names, plain)
-    note = "" if kept == len(rows) else f"The CSV file has the first {kept} of {len(rows)} rows."
-    return DataTable(
-        "Every point of the study", tuple(names), cells, data_uri(text), "points.csv", note
-    )
-
-
-def _largest(values: Iterable[Any]) -> float:
-    return max((abs(value) for value in values if _is_number(value)), default=0.0)
-
-
-def _cell(value: Any, scale: float) -> Cell:
+def _cell(value: Any, largest: float) -> Cell:
     """Return a value as a cell; what is rounding beside the largest of its column is zero."""
     if isinstance(value, bool):
         return Cell("yes" if value else "no")
     if isinstance(value, int | float):
-        shown = float(settled(np.array([float(value)]), scale)[0])
+        shown = float(settled(np.array([float(value)]), largest)[0])
         return Cell(words.number(shown, 8), is_number=True)
     return Cell("" if value is None else str(value))
 
@@ -88,27 +78,18 @@ def _sweep(outcome: Study) -> list[charts.Panel]:
         unit = next(row["units"][label] for row in done if label in row["values"])
         shown[f"{label} [{unit}]"] = [row["values"].get(label, math.nan) for row in done]
     names = list(outcome.rows[0]["at"]) if outcome.rows else []
-    is_grid = outcome.asked["request"]["design"] == "grid"
     found: list[charts.Panel] = []
     for axis in names:
-        others = [name for name in names if name != axis] if is_grid else []
         for title, values in shown.items():
-            traces = _traces(axis, others, done, values)
-            name = f"{title} over {axis}"
-            found.append(charts.plot(name, axis, title, traces, joined=is_grid))
+            # a line for each combination of the other parameters
+            lines: dict[str, list[tuple[float, float]]] = {}
+            for row, value in zip(done, values, strict=True):
+                label = ", ".join(f"{n} = {row['at'][n]:g}" for n in names if n != axis)
+                if math.isfinite(value):
+                    lines.setdefault(label or "all", []).append((row["at"][axis], value))
+            traces = {label: sorted(points) for label, points in lines.items()}
+            found.append(charts.plot(f"{title} over {axis}", axis, title, traces))
     return found
-
-
-def _traces(
-    axis: str, others: list[str], done: list[dict[str, Any]], values: list[float]
-) -> dict[str, list[tuple[float, float]]]:
-    """Return the points over a parameter for each combination of others."""
-    groups: dict[str, list[tuple[float, float]]] = {}
-    for row, value in zip(done, values, strict=True):
-        label = ", ".join(f"{n} = {row['at'][n]:g}" for n in others)
-        if math.isfinite(value):
-            groups.setdefault(label or "all", []).append((row["at"][axis], value))
-    return {label: sorted(points) for label, points in groups.items()}
 
 
 def _cases(outcome: Study) -> list[charts.Panel]:

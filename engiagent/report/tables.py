@@ -51,7 +51,8 @@ def table_with_csv(
 ) -> DataTable:
     """Return a table with the same as a CSV file; ``plain`` and ``more`` heads if it says more."""
     shown = tuple(rows)
-    content = ([cell.text for cell in row] for row in shown) if plain is None else plain
+    own = ([f"{row[0].text} {row[0].note}".strip(), *(c.text for c in row[1:])] for row in shown)
+    content = own if plain is None else plain
     text, _ = csv_text([*head, *more], content)
     return DataTable(title, tuple(head), shown, data_uri(text), file)
 

@@ -10,8 +10,6 @@ from engiagent.verify.verdicts import VERDICTS, Verdict
 __all__ = ["Verdict", "number", "quantity", "sense", "source", "unit", "verdict"]
 
 _SHOWN = 4
-
-
 _STATES = {
     "interrupted": "The run was interrupted before it came to a verdict.",
     "failed": "The run failed before it came to a verdict.",
@@ -99,30 +97,26 @@ def source(reference: Any, depth: int = 0) -> str:
         return f"{shown}; and {rest} more" if rest > 0 else shown or "not stated"
     if not isinstance(reference, Mapping) or depth > 5:
         return "not readable"
-    match reference.get("kind"):
-        case "text":
-            return f"text: {_quote(reference)}"
-        case "table":
-            # Positions count from 0 in a blueprint and from 1 among people.
-            place = [
-                f"{part} {value + 1 if isinstance(value, int) else value}"
-                for part in ("table", "row", "column")
-                if (value := reference.get(part)) is not None
-            ]
-            return f"{', '.join(place)}: {_quote(reference)}"
-        case "file":
-            return f"column {reference.get('column', '?')} of {reference.get('file', '?')}"
-        case "conversion" | "derived" as kind:
-            parts = reference.get("of")
-            several = parts if isinstance(parts, list | tuple) else [parts]
-            verb = "converted from" if kind == "conversion" else "derived from"
-            text = f"{verb} {'; '.join(source(part, depth + 1) for part in several)}"
-            return f"{text} ({reference['note']})" if reference.get("note") else text
-        case "assumption":
-            return f"assumption: {reference.get('reason', '')}"
-        case "user":
-            return f"given by the user: {reference.get('note', '')}"
-    return "not readable"
+    kind = str(reference.get("kind"))
+    if kind in ("conversion", "derived"):
+        parts = reference.get("of")
+        several = parts if isinstance(parts, list | tuple) else [parts]
+        verb = "converted from" if kind == "conversion" else "derived from"
+        text = f"{verb} {'; '.join(source(part, depth + 1) for part in several)}"
+        return f"{text} ({reference['note']})" if reference.get("note") else text
+    # Positions count from 0 in a blueprint and from 1 among people.
+    place = [
+        f"{part} {value + 1 if isinstance(value, int) else value}"
+        for part in ("table", "row", "column")
+        if (value := reference.get(part)) is not None
+    ]
+    return {
+        "text": f"text: {_quote(reference)}",
+        "table": f"{', '.join(place)}: {_quote(reference)}",
+        "file": f"column {reference.get('column', '?')} of {reference.get('file', '?')}",
+        "assumption": f"assumption: {reference.get('reason', '')}",
+        "user": f"given by the user: {reference.get('note', '')}",
+    }.get(kind, "not readable")
 
 
 def _quote(reference: Mapping[str, Any]) -> str:

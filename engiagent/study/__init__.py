@@ -4,11 +4,27 @@
 :class:`Sensitivity`), a blueprint and a :class:`Setting`, and returns a :class:`Study`.
 """
 
-from engiagent.study.cases import Cases
-from engiagent.study.live import Setting
-from engiagent.study.outcome import Study, run_study
-from engiagent.study.pareto import Pareto
-from engiagent.study.sensitivity import Sensitivity
-from engiagent.study.sweep import Sweep
+from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["Cases", "Pareto", "Sensitivity", "Setting", "Study", "Sweep", "run_study"]
+from engiagent.study.live import Setting
+from engiagent.study.modes import Cases, Sensitivity, Sweep
+from engiagent.study.outcome import Asked, Study, run_study
+from engiagent.study.pareto import Pareto, parse_goal
+from engiagent.study.variation import Variation, parse_factor
+
+__all__ = ["Cases", "Pareto", "Sensitivity", "Setting", "Study", "Sweep", "asked", "run_study"]
+
+
+def asked(kind: str, texts: Sequence[str] = (), **own: Any) -> Asked:
+    """Return what a study of a kind asks, from variations, goals or factors as people write them.
+
+    ``own`` are its further options, as ``points``.
+    """
+    if kind == "cases":
+        return Cases(**own)
+    if kind == "sweep":
+        return Sweep(tuple(map(Variation.parse, texts)), **own)
+    if kind == "pareto":
+        return Pareto(tuple(map(parse_goal, texts)), **own)
+    return Sensitivity(tuple(map(parse_factor, texts)), **own)

@@ -1,15 +1,26 @@
-"""A blueprint that is solved again and again with other numbers, compiled once where that goes."""
+"""A blueprint that is solved again and again with other numbers, compiled once.
+
+A name of a study is that of a parameter, or ``component.slot``, as ``battery.energy_capacity``: a
+number that stands in a slot becomes a parameter, so that every number changes in place in the
+compiled program. What decides on structure compiles anew.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
-from engiagent.blueprint.document import Blueprint, ReportDef
-from engiagent.errors import EngiagentError
-from engiagent.formulations.compile import compile_blueprint
+from engiagent.blueprint.document import Blueprint, ComponentDef, ParameterDef, ReportDef, freeze
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.grammar import Number, parse
+from engiagent.blueprint.values import as_written, unit_of
+from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.components import MODELS
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.parametric import compile_parametric
 from engiagent.formulations.program import Program
@@ -20,16 +31,13 @@ from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session import Session
 from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
-from engiagent.study.checkpoint import Checkpoint, OnPoint
-from engiagent.study.places import numbers_at, placed, with_numbers
 from engiagent.study.requests import Requests
 from engiagent.study.variation import Variation
+from engiagent.units.unit import conversion, parse_unit
 
 Json = dict[str, Any]
+OnPoint = Callable[[int, int, Any], None]
 NOT_CERTIFIED: Final = "not certified"
-CHAIN: Final = 16
-"""How many solves start from one another. A study that was cut off goes on at the beginning of
-such a chain, so that every solve has the same ones before it and finds the same plan."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +51,7 @@ class Setting:
     name: str = "blueprint"  # what certificates call the blueprint
     # expressions to read from each solution, besides those of the blueprint's report
     show: tuple[str, ...] = ()
-    # a folder that stores each point as it is found; started again, a study goes on from there and
-    # ends with the same result
+    # a folder that stores each point as it is found; started again, a study goes on from there
     out: Path | None = None
     force: bool = False  # begin anew in a folder that holds another study
     # called with the number of points done, of all points, and what the last one found
@@ -55,12 +62,21 @@ class Setting:
         return solve(program, options or self.options, isolate=self.isolate)
 
 
+@dataclass(frozen=True)
+class Place:
+    """A number of a blueprint: its name as it was asked for, its parameter and its unit."""
+
+    name: str
+    parameter: str
+    unit: str
+
+
 class Live:
     """A blueprint with places whose numbers change.
 
-    ``blueprint``: a programme. ``names``: of the places; see :mod:`engiagent.study.places`.
-    ``requests``: what to read instead, where it is there: of a case, what the base asks for. Raises
-    EngiagentError when the blueprint is wrong, lacks data, or a name leads nowhere.
+    ``blueprint``: a programme. ``names``: of the places. ``requests``: what to read instead, where
+    it is there: of a case, what the base asks for. Raises EngiagentError when the blueprint is
+    wrong, lacks data, or a name leads nowhere.
     """
 
     def __init__(
@@ -77,47 +93,51 @@ class Live:
         asked = tuple(dict.fromkeys((*report.expressions, *setting.show)))
         own_report = None if requests else ReportDef(expressions=asked, duals=report.duals)
         blueprint = blueprint.with_core(report=own_report)
-        self.blueprint, places = placed(blueprint, tuple(names))
-        _refuse_wrong(self.blueprint, setting.folder)
-        self.places = {place.name: place for place in places}
+        self.places: dict[str, Place] = {}
+        for name in names:
+            blueprint, self.places[name] = _placed(blueprint, name)
+        self.blueprint = blueprint
+        found = analyse(expand(blueprint), setting.folder)
+        if found.missing:
+            raise MissingDataError(found.missing)
+        if found.errors:
+            raise BlueprintError(found.errors)
         self.numbers = {
-            place.name: numbers_at(self.blueprint, setting.folder, place) for place in places
+            name: self.numbers_in(blueprint, place) for name, place in self.places.items()
         }
-        self.requests = requests or Requests.of(self.blueprint, setting.folder)
-        self._ready = self.requests.added_to(self.blueprint, setting.folder)
-        own = [place.parameter for place in places if place.parameter is not None]
-        self._parametric = (
-            compile_parametric(self._ready, setting.folder, own, structure="recompile")
-            if len(own) == len(places)
-            else None
+        self.requests = requests or Requests.of(blueprint, setting.folder)
+        self._parametric = compile_parametric(
+            self.requests.added_to(blueprint, setting.folder),
+            setting.folder,
+            [place.parameter for place in self.places.values()],
+            structure="recompile",
         )
         self._session: Callable[[], SolverResult] | None = None
-        self.program = (
-            self._parametric.program
-            if self._parametric is not None
-            else compile_blueprint(self._ready, setting.folder)
-        )
 
     @property
-    def in_place(self) -> bool:
-        """Whether numbers change in a compiled program; otherwise each point compiles anew."""
-        return self._parametric is not None and self._parametric.in_place
+    def program(self) -> Program:
+        """The program as its numbers stand."""
+        return self._parametric.program
 
     @property
     def is_warm(self) -> bool:
-        """Whether a solve starts from the one before, so that its way depends on that one.
+        """Whether a solve starts from the one before.
 
-        Mixed-integer programs start anew: among equally good plans the one that is found must
-        not depend on where a study was cut off.
+        Mixed-integer programs start anew, so that which of several equally good plans is found
+        does not depend on the points before.
         """
         program = self.program
         plain = not program.goals and self.setting.options.memory_limit_mb is None
         plain = plain and bool(self.places)  # what never changes is solved once, on its own
-        return self.in_place and plain and not program.is_mip and not program.nonlinear
+        return self._parametric.in_place and plain and not program.is_mip and not program.nonlinear
 
-    def base(self) -> dict[str, Floats]:
-        """Return the numbers as they stand in the blueprint, by place."""
-        return {name: numbers.values for name, numbers in self.numbers.items()}
+    def numbers_in(self, blueprint: Blueprint, place: Place) -> Floats:
+        """Return the numbers at a place of this blueprint, or of one with other numbers."""
+        definition = next(p for p in blueprint.core.parameters if p.name == place.parameter)
+        if definition.status == "missing":
+            raise InputError(f"{place.name} is missing in the blueprint; give it a value first")
+        values = Elaboration(blueprint.core, self.setting.folder).table(place.parameter).values
+        return np.asarray(values, dtype=np.float64)
 
     def unit_of(self, variation: Variation) -> str:
         """Return the unit of what a variation takes."""
@@ -127,51 +147,43 @@ class Live:
 
     def moved(self, variation: Variation, value: float) -> Floats:
         """Return the numbers that a value of a variation stands for, in the place's own unit."""
-        own, numbers = self.places[variation.name].unit, self.numbers[variation.name]
-        return numbers.moved(value, factor=variation.factor, unit=variation.unit, own=own)
-
-    def restart(self) -> None:
-        """Forget the solves up to here, so that the next one starts from nothing."""
-        self._session = None
-
-    def move(self, new: Mapping[str, Floats]) -> None:
-        """Put new numbers at places, all others as they stand in the blueprint.
-
-        Raises EngiagentError when they make no program.
-        """
-        whole = {**self.base(), **new}
-        if self._parametric is not None:
-            given = {str(self.places[name].parameter): value for name, value in whole.items()}
-            self._parametric.update(**given)
-            self.program = self._parametric.program
-            return
-        changed = self._at(self._ready, whole)
-        _refuse_wrong(changed, self.setting.folder)
-        self.program = compile_blueprint(changed, self.setting.folder)
+        own, values = self.places[variation.name].unit, self.numbers[variation.name]
+        if variation.factor:
+            return np.asarray(values * value)
+        if variation.unit is not None:
+            try:
+                scale, shift = conversion(parse_unit(variation.unit), parse_unit(own))
+            except (EngiagentError, ValueError) as error:
+                raise InputError(str(error), expected=f"a unit such as {own}") from None
+            value = value * scale + shift
+        return np.full(values.shape, float(value))
 
     def at(self, new: Mapping[str, Floats]) -> Blueprint:
         """Return the blueprint in which new numbers stand as if they had been written there."""
-        return self._at(self.blueprint, new)
+        core = self.blueprint.core
+        sets = Elaboration(core, self.setting.folder).table
+        by_parameter = {self.places[name].parameter: (name, value) for name, value in new.items()}
 
-    def _at(self, blueprint: Blueprint, new: Mapping[str, Floats]) -> Blueprint:
-        for name, value in new.items():
-            blueprint = with_numbers(blueprint, self.places[name], self.numbers[name], value)
-        return blueprint
+        def changed(definition: ParameterDef) -> ParameterDef:
+            if definition.name not in by_parameter:
+                return definition
+            name, value = by_parameter[definition.name]
+            written = freeze(as_written(value, tuple(sets(definition.name).sets)))
+            plain: Json = {"data": None, "keys": (), "unit_override": None}
+            return replace(definition, value=written, unit=self.places[name].unit, **plain)
 
-    def solve(self) -> SolverResult:
-        """Solve the program as it stands, warm where that goes."""
-        if not self.is_warm:
-            return self.setting.solve(self.program)
-        if self._session is None:
-            assert self._parametric is not None
-            self._session = Session(self._parametric, self.setting.options).solve
-        return self._session()
+        return self.blueprint.with_core(parameters=tuple(map(changed, core.parameters)))
 
     def found(self, new: Mapping[str, Floats]) -> Json:
         """Return the record of a point; what goes wrong there is part of it."""
         try:
-            self.move(new)
-            result = self.solve()
+            self._move(new)
+            if self.is_warm:
+                if self._session is None:
+                    self._session = Session(self._parametric, self.setting.options).solve
+                result = self._session()
+            else:
+                result = self.setting.solve(self.program)
         except EngiagentError as error:
             self._session = None
             return failed(error)
@@ -182,21 +194,24 @@ class Live:
         if self.program.method != "frontier":
             return [self.found(new)]
         try:
-            self.move(new)
+            self._move(new)
             results = frontier(self.program, self.setting.solve, self.setting.options, points)
         except EngiagentError as error:
             return [failed(error)]
         return [self.record(result, new) for result in results]
 
-    def record(
-        self, result: SolverResult, new: Mapping[str, Floats], program: Program | None = None
-    ) -> Json:
-        """Return what is kept of a result: no seconds, which are never the same twice."""
+    def _move(self, new: Mapping[str, Floats]) -> None:
+        """Put new numbers at places, all others as they stand in the blueprint."""
+        whole = {**self.numbers, **new}
+        self._parametric.update(**{self.places[k].parameter: value for k, value in whole.items()})
+
+    def record(self, result: SolverResult, new: Mapping[str, Floats]) -> Json:
+        """Return what is stored of a result: no seconds, which are never the same twice."""
         if result.status == "interrupted":
             raise KeyboardInterrupt  # what was cut off is no result that a folder may keep
-        program = program or self.program
+        program = self.program
         values, absent = self.requests.read(program, result)
-        kept: Json = {
+        stored: Json = {
             "status": result.status,
             "reason": result.reason,
             "objective": result.objective,
@@ -211,21 +226,18 @@ class Live:
             for v in values
             if v.index
         ]
-        if series:
-            kept["series"] = series
-        if absent:
-            kept["absent"] = list(absent)
+        stored |= {"series": series} if series else {}
+        stored |= {"absent": list(absent)} if absent else {}
         if self.setting.certify:
-            kept["verdict"] = self._verdict(program, result, new)
-        return {key: _finite(value) for key, value in kept.items()}
+            stored["verdict"] = self._verdict(result, new)
+        return {key: _finite(value) for key, value in stored.items()}
 
-    def _verdict(self, program: Program, result: SolverResult, new: Mapping[str, Floats]) -> str:
+    def _verdict(self, result: SolverResult, new: Mapping[str, Floats]) -> str:
         """Return what the checker says of a plan; it gets the point's own blueprint."""
-        folder = self.setting.folder or Path()
-        blueprint = self.at(new).with_core(report=None)
-        data = to_dataset(program, result)
+        folder, name = self.setting.folder or Path(), self.setting.name
+        blueprint, data = self.at(new).with_core(report=None), to_dataset(self.program, result)
         try:
-            return certify(None, data, blueprint, folder=folder, name=self.setting.name).verdict
+            return certify(None, data, blueprint, folder=folder, name=name).verdict
         except EngiagentError as error:
             return f"{NOT_CERTIFIED}: {' '.join(str(error).split())}"
 
@@ -235,31 +247,6 @@ def failed(error: Exception) -> Json:
     return {"status": "error", "reason": " ".join(str(error).split())}
 
 
-def solve_all(
-    live: Live,
-    moved: Mapping[str, Mapping[str, Floats]],
-    kept: Checkpoint,
-    find: Callable[[Mapping[str, Floats]], Any],
-) -> None:
-    """Find the points of new numbers, by their keys, in chains where solves are warm."""
-    keys, length = list(moved), CHAIN if live.is_warm else 1
-
-    def start() -> Callable[[str], Any]:
-        live.restart()
-        return lambda key: find(moved[key])
-
-    for first in range(0, len(keys), length):
-        kept.chain(keys[first : first + length], start)
-
-
-def _refuse_wrong(blueprint: Blueprint, folder: Path | None) -> None:
-    found = analyse(expand(blueprint), folder)
-    if found.missing:
-        raise MissingDataError(found.missing)
-    if found.errors:
-        raise BlueprintError(found.errors)
-
-
 def _finite(value: Any) -> Any:
     """Return a number that JSON has, None for one that is not finite."""
     if isinstance(value, float):
@@ -267,3 +254,67 @@ def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     return value
+
+
+# -- where names lead ------------------------------------------------------------------------------
+
+
+def _placed(blueprint: Blueprint, name: str) -> tuple[Blueprint, Place]:
+    """Return where a name leads; InputError where that is nowhere, or no number of its own."""
+    core = blueprint.core
+    by_name = {item.name: item for item in core.parameters}
+    if name in by_name:
+        return blueprint, _parameter(name, by_name[name])
+    owner, _, slot = name.partition(".")
+    component = next((item for item in core.components if item.name == owner), None)
+    if component is None or component.model not in MODELS or not slot:
+        known = [p.name for p in core.parameters if not isinstance(p.value, str)]
+        known += [f"{c.name}.{slot}" for c in core.components for slot in c.parameters]
+        close = get_close_matches(name, known, n=3, cutoff=0.4) or known[:8]
+        text = f"one such as {', '.join(close)}"
+        raise InputError(f"there is no parameter {name}", expected=text)
+    return _slot(blueprint, component, slot, name)
+
+
+def _parameter(name: str, definition: ParameterDef) -> Place:
+    if (definition.type or "number") != "number" or isinstance(definition.value, str):
+        raise InputError(
+            f"{name} has no number of its own",
+            found=str(definition.value or definition.type),
+            expected="a parameter that it is computed from",
+        )
+    return Place(name, definition.name, str(unit_of(definition)))
+
+
+def _slot(
+    blueprint: Blueprint, component: ComponentDef, slot: str, name: str
+) -> tuple[Blueprint, Place]:
+    """Return the place of a component's slot, which becomes a parameter where it is none."""
+    known = MODELS[component.model].slots
+    if slot not in known:
+        close = get_close_matches(slot, known, n=3) or list(known)
+        text = ", ".join(close)
+        raise InputError(f"a {component.model} has no {slot}", found=repr(name), expected=text)
+    given = component.parameters.get(slot)
+    parameters = {item.name: item for item in blueprint.core.parameters}
+    if isinstance(given, str) and given in parameters:
+        return blueprint, replace(_parameter(given, parameters[given]), name=name)
+    node = parse(given) if isinstance(given, str) else None
+    if isinstance(node, Number):
+        value, unit = node.value, node.unit or str(known[slot].unit)
+    elif isinstance(given, int | float) and not isinstance(given, bool):
+        value, unit = float(given), str(known[slot].unit)
+    else:
+        raise InputError(
+            f"{name} is not given as one number",
+            found="nothing" if given is None else str(given),
+            expected="a number there, or the name of a parameter that it is computed from",
+        )
+    own = f"{component.name}__{slot}"
+    while own in parameters:
+        own += "_"
+    definition = ParameterDef(name=own, value=value, unit=unit, description=f"{slot} of a study")
+    changed = replace(component, parameters=freeze({**component.parameters, slot: own}))
+    components = tuple(changed if c is component else c for c in blueprint.core.components)
+    core = {"parameters": (*blueprint.core.parameters, definition), "components": components}
+    return blueprint.with_core(**core), Place(name, own, unit)

@@ -1,27 +1,32 @@
-"""What a study found: rows, the same whenever it is run again."""
+"""What a study found, and the file in which it stores each point."""
 
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import IO, TYPE_CHECKING, Any, Final, Protocol, Self
 
 from engiagent import __version__
 from engiagent.blueprint.document import Blueprint
+from engiagent.errors import InputError
 from engiagent.formulations.program import Program
 from engiagent.io.files import open_inside, sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.io.shows import Shows
 from engiagent.run.inputs import data_files
-from engiagent.study.checkpoint import Checkpoint
-from engiagent.study.live import Json, Live, Setting
+from engiagent.study.live import Json, Live, OnPoint, Setting
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from engiagent.notebook.figures import Figure
+
 SCHEMA: Final = "engiagent-study/2"
+POINTS: Final = "points.jsonl"
+POINTS_SCHEMA: Final = "engiagent-study-points/2"
 CERTIFIED_ALONE: Final = (
     "each plan is certified against the blueprint with its point's numbers, which count as given"
 )
@@ -93,40 +98,24 @@ class Study(Shows):
 
         return pd.DataFrame(self.table())
 
-    def plot(self, *, backend: str = "svg") -> Any:
-        """Draw the study, as a :class:`~engiagent.notebook.figures.Figure` or by plotly.
-
-        Raises InputError when there is no such backend.
-        """
+    def plot(self) -> "Figure":
+        """Draw the study."""
         from engiagent.notebook.studies import plot
 
-        return plot(self, backend)
-
-    def values(self) -> list[Json]:
-        """Return a row for each number of each point, those of a series by their index too."""
-        return list(self._values())
-
-    def _values(self) -> Iterator[Json]:
-        for row in self.rows:
-            start = {"point": row["point"], **_cells(row["at"])}
-            for name, value in (row.get("values") or {}).items():
-                yield {**start, "name": name, "index": "", "value": value} | {
-                    "unit": row["units"][name]
-                }
-            for item in row.get("series") or ():
-                yield {**start, **item, "index": ", ".join(item["index"].values())}
+        return plot(self)
 
     def to_csv(self) -> str:
         """Return :meth:`table` as CSV."""
-        return _csv(self.table())
+        rows, text = self.table(), io.StringIO()
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        writer = csv.DictWriter(text, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Write the table, all values, and everything as JSON; return the paths."""
-        texts = {
-            f"{self.kind}.csv": self.to_csv(),
-            "values.csv": _csv(self.values()),
-            f"{self.kind}.json": self.to_json(),
-        }
+        """Write the table, and everything as JSON; return the paths."""
+        texts = {f"{self.kind}.csv": self.to_csv(), f"{self.kind}.json": self.to_json()}
         for name, text in texts.items():
             write_atomic(folder / name, text)
         return tuple(folder / name for name in texts)
@@ -137,13 +126,91 @@ def _cells(at: Mapping[str, Any]) -> Json:
     return {k: json.dumps(v) if isinstance(v, list | dict) else v for k, v in at.items()}
 
 
-def _csv(rows: Sequence[Json]) -> str:
-    text = io.StringIO()
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+class Checkpoint:
+    """What a study has found so far, in a file that survives being cut off anywhere.
+
+    One JSON object a line. The first says what the study is; each other one is a solve, under its
+    key. A line that was cut off while it was written is dropped, and what it said is found again.
+
+    ``folder``: the study's folder, made where there is none; None keeps everything in memory.
+    ``asked``: what decides on the result; a folder that holds another study is refused. ``force``:
+    begin anew whatever the folder holds. ``on_point``, ``total``: called with the number of solves
+    done, of all solves, and what the last one found. Raises InputError when the folder holds
+    another study or cannot be written to.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        asked: dict[str, Any],
+        *,
+        force: bool = False,
+        on_point: OnPoint | None = None,
+        total: int = 0,
+    ) -> None:
+        self._on_point, self._total = on_point, total
+        self._records: dict[str, Any] = {}
+        self._stream: IO[bytes] | None = None
+        if folder is None:
+            return
+        path, head = folder / POINTS, {"schema": POINTS_SCHEMA, **asked}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            whole = b"" if force or not path.exists() else self._read(path, head)
+            self._stream = path.open("r+b" if whole else "wb")
+            self._stream.truncate(len(whole))
+            self._stream.seek(len(whole))
+            if not whole:
+                self._line(head)
+        except OSError as error:
+            raise InputError(f"cannot store the study: {error.strerror}", str(folder)) from None
+
+    def _read(self, path: Path, head: dict[str, Any]) -> bytes:
+        """Take over the whole lines of a file and return them."""
+        content = path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        anew = "--force, or another --out"
+        for number, line in enumerate(whole.splitlines(), 1):
+            try:
+                item = json.loads(line)
+            except ValueError:
+                text = "this line is no JSON"
+                raise InputError(text, str(path), number, expected=anew) from None
+            if number > 1:
+                self._records[item["key"]] = item["found"]
+            elif item != json.loads(json.dumps(head)):
+                known = item if isinstance(item, dict) else {}
+                names = [name for name in {**head, **known} if known.get(name) != head.get(name)]
+                raise InputError(
+                    "the folder holds another study",
+                    str(path),
+                    found=f"another {', '.join(names)}",
+                    expected=f"the same request and inputs, {anew}",
+                )
+        return whole
+
+    def found(self, key: str, find: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what is stored under a key; else find it and store it, on the disk at once."""
+        if key not in self._records:
+            self._records[key] = find(*arguments)
+            self._line({"key": key, "found": self._records[key]})
+            if self._on_point is not None:
+                self._on_point(len(self._records), self._total, self._records[key])
+        return self._records[key]
+
+    def _line(self, item: dict[str, Any]) -> None:
+        if self._stream is not None:
+            text = json.dumps(item, allow_nan=False, ensure_ascii=False)
+            self._stream.write(text.encode() + b"\n")
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._stream is not None:
+            self._stream.close()
 
 
 @dataclass(frozen=True)
@@ -175,8 +242,8 @@ class Asked(Protocol):
 def run_study(asked: Asked, blueprint: Blueprint, setting: Setting | None = None) -> Study:
     """Solve a programme as often as a study asks, and return what was found, in order.
 
-    ``asked``: :class:`~engiagent.study.cases.Cases`, :class:`~engiagent.study.sweep.Sweep`,
-    :class:`~engiagent.study.pareto.Pareto` or :class:`~engiagent.study.sensitivity.Sensitivity`.
+    ``asked``: :class:`~engiagent.study.modes.Cases`, :class:`~engiagent.study.modes.Sweep`,
+    :class:`~engiagent.study.pareto.Pareto` or :class:`~engiagent.study.modes.Sensitivity`.
     Raises EngiagentError when the blueprint is wrong, a name leads nowhere, or the folder holds
     another study or cannot be written to.
     """
@@ -189,16 +256,10 @@ def run_study(asked: Asked, blueprint: Blueprint, setting: Setting | None = None
         found = [
             {"point": k, "at": at, **record} for k, (at, record) in enumerate(begun.rows(stored))
         ]
-    certified = (CERTIFIED_ALONE,) if setting.certify else ()
-    notes = (*begun.notes, *_absent(found), *certified)
+    absent = {row["at"].get("case"): row["absent"] for row in found if row.get("absent")}
+    lacks = (f"{k or 'the programme'}: there is no {', '.join(v)}" for k, v in absent.items())
+    notes = (*begun.notes, *lacks, *((CERTIFIED_ALONE,) if setting.certify else ()))
     return Study(asked.kind, head, begun.live.program, tuple(found), notes)
-
-
-def _absent(rows: Sequence[Json]) -> Iterator[str]:
-    """Yield what a case does not have of what is asked for."""
-    absent = {row["at"].get("case"): row["absent"] for row in rows if row.get("absent")}
-    for case, names in absent.items():
-        yield f"{case or 'the programme'}: there is no {', '.join(names)}"
 
 
 def _asked_of(asked: Asked, begun: Begun) -> Json:

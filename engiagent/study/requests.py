@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,24 +21,16 @@ from engiagent.solvers.solution import to_dataset
 if TYPE_CHECKING:
     import xarray
 
-Kind = Literal["expression", "dual", "goal"]
-
 
 @dataclass(frozen=True)
 class Value:
-    """One number of a solution."""
+    """One number of a solution; a dual is called ``dual(name)``."""
 
-    kind: Kind
-    name: str
+    label: str
     # labels of its element by the names of their sets; empty for a single number
     index: Mapping[str, str]
     value: float
     unit: str
-
-    @property
-    def label(self) -> str:
-        """Its name; that of a dual is ``dual(name)``."""
-        return f"dual({self.name})" if self.kind == "dual" else self.name
 
 
 @dataclass(frozen=True)
@@ -79,61 +71,49 @@ class Requests:
         What the blueprint cannot say, a case that has no storage any more, is left out.
         """
         elaboration = Elaboration(expand(blueprint).core, folder)
-        more = tuple(
-            ExpressionDef(name=name, expression=text, description=text)
-            for text, name in self.names
-            if name in self.made and _is_sayable(text, elaboration)
-        )
-        expressions = blueprint.core.expressions + more
-        return blueprint.with_core(expressions=expressions, report=None)
+        more = []
+        for text, name in self.names:
+            try:
+                if name in self.made:
+                    elaboration.checker().number(parse(text), {})
+                    more.append(ExpressionDef(name=name, expression=text, description=text))
+            except EngiagentError:
+                continue
+        return blueprint.with_core(expressions=(*blueprint.core.expressions, *more), report=None)
 
     def read(
         self, program: Program, result: SolverResult
     ) -> tuple[tuple[Value, ...], tuple[str, ...]]:
         """Return the numbers of a solution, and what does not exist in the program."""
         known = {b.name for b in (*program.columns, *program.expressions)}
-        rows = {b.constraint_id: b.unit for b in program.rows}
+        rows = {b.constraint_id for b in program.rows}
+        parts = {name: tuple(_parts(name, rows)) for name in self.duals}
         absent = [text for text, name in self.names if name not in known]
-        absent += [name for name in self.duals if not any(_parts(name, rows))]
+        absent += [name for name, found in parts.items() if not found]
         if result.x is None:
             return (), tuple(absent)
         data = to_dataset(program, result)
-        values = [*_goals(program, result)]
+        goals = goal_values(program, result.x) if program.goals else ()
+        values = [Value(goal.name, {}, goal.value, goal.unit) for goal in goals]
         for text, name in self.names:
             if name in known:
-                values += _read(data, name, "expression", text)
-        for name in self.duals:
-            for part in _parts(name, rows):
-                values += _read(data, f"dual__{part}".replace("/", "_"), "dual", part)
+                values += _read(data, name, text)
+        for part in (part for found in parts.values() for part in found):
+            values += _read(data, f"dual__{part}".replace("/", "_"), f"dual({part})")
         return tuple(values), tuple(absent)
 
 
-def _is_sayable(text: str, elaboration: Elaboration) -> bool:
-    try:
-        elaboration.checker().number(parse(text), {})
-    except EngiagentError:
-        return False
-    return True
-
-
-def _parts(name: str, rows: dict[str, str]) -> Iterator[str]:
+def _parts(name: str, rows: set[str]) -> Iterator[str]:
     """Yield the blocks of rows of a constraint: itself, or one for each of its comparisons."""
+    number = 1
     if name in rows:
         yield name
-        return
-    number = 1
-    while f"{name}__{number}" in rows:
+    while f"{name}__{number}" in rows and name not in rows:
         yield f"{name}__{number}"
         number += 1
 
 
-def _goals(program: Program, result: SolverResult) -> Iterator[Value]:
-    if program.goals and result.x is not None:
-        for goal in goal_values(program, result.x):
-            yield Value("goal", goal.name, {}, goal.value, goal.unit)
-
-
-def _read(data: "xarray.Dataset", name: str, kind: Kind, label: str) -> Iterator[Value]:
+def _read(data: "xarray.Dataset", name: str, label: str) -> Iterator[Value]:
     """Yield the numbers of a series; none where the solver gave none."""
     if name not in data:
         return
@@ -142,13 +122,13 @@ def _read(data: "xarray.Dataset", name: str, kind: Kind, label: str) -> Iterator
     labels = [_labels(series.coords[dim].values) for dim in series.dims]
     for place, value in np.ndenumerate(series.values):
         if not np.isnan(value):
-            index = {
-                str(dim): texts[k] for dim, texts, k in zip(series.dims, labels, place, strict=True)
-            }
-            yield Value(kind, label, index, float(value), unit)
+            texts = (found[k] for found, k in zip(labels, place, strict=True))
+            yield Value(
+                label, dict(zip(map(str, series.dims), texts, strict=True)), float(value), unit
+            )
 
 
 def _labels(values: Any) -> list[str]:
     if values.dtype.kind == "M":
-        return [str(text) for text in np.datetime_as_string(values, unit="m")]
+        values = np.datetime_as_string(values, unit="m")
     return [str(value) for value in values]

@@ -1,4 +1,4 @@
-"""What a sweep varies: names, values, and the points of a grid or a Latin hypercube.
+"""What a sweep varies: names, values, and the points of a grid.
 
 ``battery.energy_capacity=100..400:7`` is seven values from 100 to 400, ``wear=1,2,5`` a list, and
 ``price=*0.8..1.2:5`` factors on the values as they stand, which is what series are varied by. A
@@ -7,17 +7,15 @@ unit follows in brackets, as ``E_max=1..4:4[MWh]``; without one, numbers are in 
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
 from engiagent.errors import InputError
 
-Design = Literal["grid", "lhs"]
-DESIGNS: Final = ("grid", "lhs")
 MOST: Final = 100_000
 """Points of one study; a grid of many parameters grows beyond any use."""
 EXPECTED: Final = "NAME=LOW..HIGH:COUNT or NAME=V1,V2,…, as battery.energy_capacity=100..400:7[kWh]"
@@ -29,12 +27,12 @@ _RANGE = re.compile(r"(?P<low>[^:]+?)\.\.(?P<high>[^:]+?)(?::(?P<count>\d+))?")
 class Variation:
     """A parameter with the values that it takes."""
 
-    name: str  # a parameter, or another place of a blueprint; see ``places``
+    name: str  # a parameter, or a slot of a component
     # in order; for a range without a count its two ends, for a factor without ends none
     values: tuple[float, ...] = ()
     unit: str | None = None  # in which the values are; None for the parameter's own
     factor: bool = False  # whether they multiply what stands there
-    open: bool = False  # whether only the ends of a range are given, as a Latin hypercube takes it
+    open: bool = False  # whether only the ends of a range are given
 
     @classmethod
     def parse(cls, text: str) -> "Variation":
@@ -99,28 +97,16 @@ def _number(text: str, whole: str) -> float:
     return value
 
 
-def points_of(
-    variations: Sequence[Variation], design: Design = "grid", samples: int = 0, seed: int = 0
-) -> list[tuple[float, ...]]:
-    """Return the points of a study, one value for each variation.
+def points_of(variations: Sequence[Variation]) -> list[tuple[float, ...]]:
+    """Return every combination of values, the last name fastest.
 
-    ``design``: ``grid``: every combination, the last name fastest. ``lhs``: ``samples`` points of a
-    Latin hypercube between the least and the greatest value of each, the same for the same
-    ``seed``. Raises InputError when nothing varies, a name comes twice, or there are too many
-    points.
+    Raises InputError when nothing varies, a name comes twice, or there are too many points.
     """
     names = [item.name for item in variations]
     if not names:
         raise InputError("nothing is varied", expected=EXPECTED)
     if len(set(names)) != len(names):
         raise InputError("a name is varied twice", found=", ".join(names))
-    count = samples if design == "lhs" else math.prod(len(item.values) for item in variations)
-    if not 1 <= count <= MOST:
-        raise InputError(f"a study takes 1 to {MOST} points", found=str(count))
-    return list(_hypercube(variations, samples, seed) if design == "lhs" else _grid(variations))
-
-
-def _grid(variations: Sequence[Variation]) -> Iterator[tuple[float, ...]]:
     for item in variations:
         if item.open:
             raise InputError(
@@ -128,18 +114,7 @@ def _grid(variations: Sequence[Variation]) -> Iterator[tuple[float, ...]]:
                 found=f"{item.values[0]:g}..{item.values[1]:g}",
                 expected=EXPECTED,
             )
-    yield from product(*(item.values for item in variations))
-
-
-def _hypercube(
-    variations: Sequence[Variation], samples: int, seed: int
-) -> Iterator[tuple[float, ...]]:
-    """Yield points of which each lies alone in its slice of every parameter."""
-    random = np.random.Generator(np.random.PCG64(seed))
-    columns = []
-    for item in variations:
-        low, high = min(item.values), max(item.values)
-        share = (random.permutation(samples) + random.random(samples)) / samples
-        columns.append(low + share * (high - low))
-    for row in np.column_stack(columns).tolist():
-        yield tuple(row)
+    count = math.prod(len(item.values) for item in variations)
+    if not 1 <= count <= MOST:
+        raise InputError(f"a study takes 1 to {MOST} points", found=str(count))
+    return list(product(*(item.values for item in variations)))

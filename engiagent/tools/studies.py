@@ -8,8 +8,7 @@ from engiagent.io.jsontext import loads_strict
 from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, record
 from engiagent.plant.sizing import open_sizes
 from engiagent.solvers.result import SolveOptions
-from engiagent.study import Cases, Setting, Study, run_study
-from engiagent.study.asking import asked
+from engiagent.study import Cases, Setting, Study, asked, run_study
 from engiagent.study.outcome import Asked
 from engiagent.study.returns import compared_cases
 from engiagent.tools.modelling import SECONDS, plain

@@ -125,7 +125,6 @@ def test_prose_is_not_judged_and_files_that_it_names_are_looked_for(tmp_path: Pa
     (tmp_path / "problem.md").write_text("# A day\n\nPrices are in `day-ahead.csv`.\n")
     found = audit_path(tmp_path)
     assert [(f.code, f.quantity) for f in found.findings] == [("missing-file", "day-ahead.csv")]
-    assert "did you mean day_ahead.csv?" in found.findings[0].suggestion
     (sentence,) = found.not_understood
     assert "engiagent new" in sentence
 

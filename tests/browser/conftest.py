@@ -1,19 +1,16 @@
-"""Chromium, and pages of real runs for it: a report, a batch, a bench, a comparison, the viewer.
+"""Chromium, and pages of real runs for it: a report, a batch, a bench, a comparison.
 
 Where there is no Chromium the tests are skipped. Pictures go to the folder that the environment
 variable ``ENGIAGENT_SCREENS`` names, as ``runs/screens``, which git ignores.
 """
 
 import os
-import re
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
-from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
@@ -25,7 +22,6 @@ from engiagent.agents.runs import run_problem, solve_blueprint
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
 from engiagent.report import compare, write_batch
-from engiagent.report.view import open_view
 from engiagent.text import corpus_root
 from tests.plant.plants import problem
 from tests.plant.test_representative import DAYS
@@ -102,7 +98,7 @@ class Opened:
         return wide
 
     def clipped(self) -> list[str]:
-        """Return the charts and tables of which a part is hidden, wider than what holds them."""
+        """Return the tables of which a part is hidden, wider than what holds them."""
         found: list[str] = self.page.evaluate(_CLIPPED)
         return found
 
@@ -121,8 +117,8 @@ _FINDINGS: Final = """([rules, rest]) => axe.run(
 ))"""
 
 
-_CLIPPED: Final = """Array.from(document.querySelectorAll('.chart, .scroll:has(table)'))
-    .filter(box => !box.matches('details:not([open]) *') && !box.querySelector('math'))
+_CLIPPED: Final = """Array.from(document.querySelectorAll('.scroll:has(table)'))
+    .filter(box => !box.matches('details:not([open]) *'))
     .filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.ariaLabel)"""
 
 
@@ -172,17 +168,6 @@ def _heard(opened: Opened, kind: str, text: str) -> None:
         opened.complaints.append(text)
 
 
-def outside(asked: list[str], home: str) -> list[str]:
-    """Return the addresses that are neither the page's own place nor within the page."""
-    own = urlsplit(home)
-    return [
-        url
-        for url in asked
-        if not url.startswith(("data:", "blob:"))
-        and (urlsplit(url).scheme, urlsplit(url).netloc) != (own.scheme, own.netloc)
-    ]
-
-
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of runs: two certified, one of them a year, one lacks data, one is infeasible."""
@@ -227,19 +212,3 @@ def pages(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
         f"report_{run}": (runs / run / "report.html").as_uri()
         for run in ("merchant_day", "missing_efficiency", "cold_snap", "campus_tank_year")
     }
-
-
-@pytest.fixture(scope="session")
-def home(runs: Path) -> Iterator[str]:
-    """The address of a viewer of the runs, as ``http://127.0.0.1:1234``."""
-    view = open_view(runs, 0)
-    thread = threading.Thread(target=view.run, daemon=True)
-    thread.start()
-    yield view.address.rstrip("/")
-    view.close()
-    thread.join(10)
-
-
-def words_of(text: str) -> str:
-    """Return a text on one line."""
-    return re.sub(r"\s+", " ", text).strip()

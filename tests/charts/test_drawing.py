@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -72,9 +73,7 @@ def test_a_document_asks_nobody_for_anything() -> None:
     assert not list(root.iter(f"{SVG}script"))
     assert "href" not in text
     assert "@import" not in text
-    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", text))
-    ids = {found.get("id") for found in root.iter()}
-    assert {target[1:] for target in re.findall(r"url\(([^)]*)\)", text)} <= ids
+    assert "url(" not in text
     assert "<&>" not in text
 
 
@@ -89,8 +88,8 @@ def gaps(panel: Panel) -> Panel:
     for curve in panel.curves:
         values = curve.values.copy()
         values[::2] = np.nan
-        curves.append(Curve(curve.label, curve.places, values, curve.shape, curve.role, curve.side))
-    return Panel(panel.title, panel.unit, panel.axis, tuple(curves), panel.bands, panel.strip_unit)
+        curves.append(replace(curve, values=values))
+    return replace(panel, curves=tuple(curves))
 
 
 @pytest.mark.parametrize("change", [lambda panel: panel, gaps], ids=["whole", "with gaps"])
@@ -152,16 +151,13 @@ def rectangles(text: str) -> list[dict[str, float]]:
     ]
 
 
-def test_lanes_have_a_bar_each_and_one_that_goes_on_reaches_the_end() -> None:
-    bars = (Bar("a", 0.0, 6.0), Bar("b", 6.0, 8.0, good=False), Bar("a", 8.0, None, text="<x>"))
+def test_lanes_have_a_bar_each() -> None:
+    bars = (Bar("a", 0.0, 6.0), Bar("b", 6.0, 8.0, good=False, text="<x>"))
     text = draw(Lanes("times", "s", bars), "t")
-    found = sorted(rectangles(text), key=lambda bar: bar["x"])
-    scale = found[0]["width"] / 6.0
-    assert [bar["x"] for bar in found[1:]] == pytest.approx(
-        [found[0]["x"] + 6.0 * scale, found[0]["x"] + 8.0 * scale], abs=2.0
-    )
-    assert found[1]["width"] == pytest.approx(2.0 * scale, abs=0.1)
-    assert "since 8" in text
+    first, second = sorted(rectangles(text), key=lambda bar: bar["x"])
+    scale = first["width"] / 6.0
+    assert second["x"] == pytest.approx(first["x"] + 6.0 * scale, abs=2.0)
+    assert second["width"] == pytest.approx(2.0 * scale, abs=0.1)
     assert "&lt;x&gt;" in text
 
 
@@ -176,6 +172,6 @@ def test_bars_of_a_tornado_begin_at_its_base() -> None:
 def test_what_is_not_drawn_is_said() -> None:
     traces = {f"case {k}": [(0.0, float(k)), (1.0, 2.0)] for k in range(9)}
     drawn = draw(plot("cost", "size [kW]", "cost [EUR]", traces), "x")
-    assert drawn.count("3 more are not drawn") == 2  # in the legend and in words
+    assert "3 more are not drawn" in drawn
     few = plot("cost", "size", "cost", dict(list(traces.items())[:6]))
     assert "not drawn" not in draw(few, "x")

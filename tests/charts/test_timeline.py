@@ -92,10 +92,8 @@ def test_clock_ticks_run_past_midnight() -> None:
     ("values", "kind"),
     [
         (np.array(["2025-01-01", "2025-01-02"], dtype="datetime64[ns]"), "time"),
-        (np.array(["18:00", "19:00", "00:00+1d"]), "clock"),
         (np.array([1, 2, 3]), "number"),
         (np.array(["G1", "G2"]), "label"),
-        (np.array(["18:00", "09:00"]), "label"),  # no order in time
     ],
 )
 def test_axes_are_told_apart(values: npt.NDArray[Any], kind: str) -> None:

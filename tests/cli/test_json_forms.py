@@ -71,7 +71,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 )
 ELSEWHERE = {
     "identify": "needs a record of days; tests/identify",
-    "view": "serves until it is stopped; tests/view",
     "study pareto": "prints what study sweep prints, by the same function",
     "study sensitivity": "prints what study sweep prints, by the same function",
     "weather": "needs a weather file; tests/weather",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,9 @@ from hypothesis import strategies as st
 from engiagent.blueprint.document import Blueprint
 from engiagent.cli.app import app
 from engiagent.explain import Explanation, Given, explain, explain_result
-from engiagent.explain.plans import one_price
 from engiagent.explain.unbounded import is_ray
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solving import solve
 from tests.blueprints import blueprint, constraint, goal, parameter, variable
 from tests.explain.plants import HOURS, room, store
@@ -52,15 +51,12 @@ def test_prices_are_what_a_step_of_the_limit_changes(price: list[float]) -> None
     found = explain(base)
     assert found.kind == "plan"
     for item in found.tight:
-        if (item.name, item.side) != ("e", "upper") or item.range is None:
+        if (item.name, item.side) != ("e", "upper"):
             continue
-        down, up = item.range
-        assert down is not None
-        assert up is not None
         here, step = best(base), 1e-3
-        assert up == pytest.approx((best(with_value(base, "E", step)) - here) / step, abs=1e-5)
-        assert down == pytest.approx((here - best(with_value(base, "E", -step))) / step, abs=1e-5)
-        assert min(down, up) - 1e-6 <= item.price <= max(down, up) + 1e-6
+        up = (best(with_value(base, "E", step)) - here) / step
+        down = (here - best(with_value(base, "E", -step))) / step
+        assert min(down, up) - 1e-5 <= item.price <= max(down, up) + 1e-5
 
 
 def test_a_larger_converter_is_worth_what_both_directions_gain_by_it() -> None:
@@ -83,34 +79,6 @@ def test_a_plan_with_whole_numbers_says_what_its_prices_are() -> None:
     assert any("at fixed integer values" in note for note in found.notes)
     begin = next(t for t in found.tight if t.name == "e_0")
     assert begin.unit == "kWh"
-    assert begin.range is not None
-    assert one_price(begin)
-
-
-def test_where_a_step_down_and_a_step_up_differ_both_are_told() -> None:
-    # The need ends exactly where the cheap source does: less of it costs, more gains nothing.
-    flat = blueprint(
-        parameters=[parameter("most", 5, "kW")],
-        decision_variables=[variable("cheap", upper="most"), variable("dear")],
-        constraints=[constraint("cheap + dear == 5[kW]")],
-        objective_function=goal("(0.1[EUR/kWh]*cheap + 0.4[EUR/kWh]*dear)*1[h]"),
-    )
-    (item,) = [t for t in explain(flat).tight if t.name == "cheap"]
-    assert item.range is not None
-    assert list(item.range) == [pytest.approx(-0.3), pytest.approx(0.0, abs=1e-9)]
-    assert item.worth == pytest.approx(0.0, abs=1e-9)
-    assert not one_price(item)
-
-
-def test_what_is_not_used_tells_by_how_much_it_is_too_dear() -> None:
-    given = blueprint(
-        decision_variables=[variable("near", upper=9), variable("far", upper=9)],
-        constraints=[constraint("near + far >= 5[kW]")],
-        objective_function=goal("(0.1[EUR/kWh]*near + 0.25[EUR/kWh]*far)*1[h]"),
-    )
-    (cost,) = explain(given).reduced_costs
-    assert (cost.name, cost.unit) == ("far", "EUR/kW")
-    assert cost.least == pytest.approx(0.15)
 
 
 def endless(**more: Any) -> Blueprint:
@@ -153,7 +121,6 @@ def test_an_endless_objective_is_told_by_what_grows_and_what_would_end_it() -> N
     assert growths["made"].rate == pytest.approx(1000 * growths["sold"].rate)
     assert ray.gain == pytest.approx(80 * growths["sold"].rate)
     assert {g.open_side for g in ray.growths} == {"upper"}
-    assert all(g.enough for g in ray.growths)
     assert explain(endless(upper=2)).kind == "plan"
 
 
@@ -167,33 +134,16 @@ def test_a_direction_that_a_limit_stops_is_none() -> None:
     assert not is_ray(program, np.zeros(program.column_count))
 
 
-def test_a_solve_without_an_end_names_the_numbers_that_stand_out() -> None:
-    wide = blueprint(
-        parameters=[parameter("large", 1e9, "kW"), parameter("small", 1e-3, "1")],
-        decision_variables=[variable("x"), variable("on", type="binary", unit="1", upper=1)],
-        constraints=[constraint("small*x <= large*on", constraint_id="big")],
-        objective_function=goal("-x*1[EUR/kW]"),
-    )
-    program = compile_blueprint(wide, None)
-    result = solve(program, SolveOptions(), isolate=False)
-    stopped = type(result)(
-        status="limit",
-        reason="the time limit was reached",
-        is_mip=True,
-        solver="s",
-        solver_version="1",
-        seconds=3.0,
-        nodes=7,
-    )
-    found = explain_result(Given(blueprint=wide, folder=None), program, stopped, seconds=1.0)
-    assert found.kind == "stopped"
-    trouble = found.trouble
-    assert trouble is not None
-    assert trouble.ratio == pytest.approx(1e12)
-    assert trouble.largest is not None
-    assert trouble.largest.row == "big"
-    assert "large = 1e+09 kW" in trouble.largest.parameters
-    assert any("units" in text for text in trouble.suggestions)
+def test_a_solve_without_an_end_says_how_far_it_came_and_what_could_help() -> None:
+    given = store(whole=True)
+    program = compile_blueprint(expand(given), None)
+    solved = solve(program, isolate=False)
+    stopped = replace(solved, status="limit", reason="the time limit was reached", gap=0.02)
+    found = explain_result(Given(blueprint=given, folder=None), program, stopped, seconds=1.0)
+    assert (found.kind, bool(found.tight)) == ("stopped", True)
+    assert "the time limit was reached" in found.summary
+    assert any("within 2 %" in note for note in found.notes)
+    assert any("--time-limit" in note and "--gap" in note for note in found.notes)
 
 
 def write(folder: Path, given: Blueprint) -> Path:
@@ -257,30 +207,6 @@ def test_what_is_held_at_nothing_is_a_capacity_of_nothing() -> None:
     assert item.side == "upper"
     assert item.worth == pytest.approx(0.05)
     assert "1 kW more would earn 0.05 EUR" in item.text
-
-
-def test_rows_that_count_starts_are_no_limits() -> None:
-    given = blueprint(
-        sets=[HOURS],
-        decision_variables=[
-            variable("on", "t in T", type="binary", unit="1", upper=1),
-            variable("begun", "t in T", unit="1", upper=1),
-        ],
-        constraints=[
-            constraint(
-                "begun[t] >= on[t] - on[t-1]",
-                "t in T",
-                where="pos(t) > 0",
-                constraint_id="count",
-                category="Operational Logic",
-            ),
-            constraint("on[t] == pos(t) % 2", "t in T", constraint_id="plan"),
-        ],
-        objective_function=goal("sum(begun[t]*1[EUR] for t in T)"),
-    )
-    found = explain(given)
-    assert found.kind == "plan"
-    assert "count" not in {item.name for item in found.tight}
 
 
 def test_data_and_what_is_worth_nothing_are_no_active_limits_and_the_rest_goes_by_worth() -> None:

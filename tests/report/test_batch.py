@@ -6,11 +6,13 @@ import io
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from engiagent.cli.app import app
 from engiagent.errors import InputError
 from engiagent.report import render_batch, write_batch
 from tests.report.test_page import assert_sound
-from tests.view.test_runlist import put
+from tests.report.test_runlist import put
 
 
 def test_every_run_has_a_row_and_a_link_to_its_report(tmp_path: Path) -> None:
@@ -29,7 +31,7 @@ def test_every_run_has_a_row_and_a_link_to_its_report(tmp_path: Path) -> None:
     assert "<b>no</b> long" in page.text
     (uri,) = (a["href"] for a in page.all("a") if a.get("download") == "runs.csv")
     rows = list(csv.DictReader(io.StringIO(base64.b64decode(str(uri).partition(",")[2]).decode())))
-    assert [(row["run"], row["verdict"], row["state"]) for row in rows] == [
+    assert [(row["name"], row["verdict"], row["state"]) for row in rows] == [
         ("week 1/a&b", "certified", "done"),
         ("none", "", "failed"),
     ]
@@ -46,3 +48,11 @@ def test_a_name_that_a_spreadsheet_would_compute_is_made_a_text(tmp_path: Path) 
     page = assert_sound(render_batch(tmp_path))
     (uri,) = (a["href"] for a in page.all("a") if a.get("download") == "runs.csv")
     assert "'=HYPERLINK(1)" in base64.b64decode(str(uri).partition(",")[2]).decode()
+
+
+def test_the_command_writes_the_page_of_a_folder_of_runs(tmp_path: Path) -> None:
+    put(tmp_path / "runs" / "a", verdict="certified")
+    result = CliRunner().invoke(app, ["report", str(tmp_path / "runs"), "--json"])
+    assert result.exit_code == 0, result.output
+    assert "Runs in runs" in (tmp_path / "runs" / "report.html").read_text("utf-8")
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "nothing")]).exit_code != 0

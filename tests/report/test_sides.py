@@ -63,7 +63,7 @@ def test_only_what_differs_is_listed(pair: tuple[Path, Path]) -> None:
 
 def test_the_page_is_sound_and_draws_what_differs(pair: tuple[Path, Path]) -> None:
     page = assert_sound(compare(pair))
-    assert len(page.all("svg")) == 2  # wide and for a telephone
+    assert len(page.all("svg")) == 1
     # It begins with what changed; what only a hash tells comes last.
     assert page.headings[:3] == ["2 runs compared", "What changed", "What came of each"]
     assert "2025-03-30 08:00+02:00" in page.text

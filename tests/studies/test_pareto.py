@@ -1,4 +1,4 @@
-"""Fronts against closed forms, with every method, cut off at every place."""
+"""Fronts against closed forms."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.study import Pareto, Setting, Study, run_study
-from engiagent.study.pareto import METHODS, Method, parse_goal
+from engiagent.study.pareto import parse_goal
 from tests.blueprints import blueprint, variable
 
 Json = dict[str, Any]
@@ -56,9 +56,8 @@ def best_cost(dirt: float) -> float:
     return float(found.fun)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_point_is_on_the_front(method: Method) -> None:
-    found = run_study(Pareto((DIRTY,), method, 7), plant(), HERE)
+def test_every_point_is_on_the_front() -> None:
+    found = run_study(Pareto((DIRTY,), 7), plant(), HERE)
     points = front(found)
     assert points[0] == pytest.approx((14, 38), abs=1e-6)
     assert points[-1] == pytest.approx((32, 8), abs=1e-6)
@@ -66,25 +65,15 @@ def test_every_point_is_on_the_front(method: Method) -> None:
         assert cost == pytest.approx(best_cost(dirt + 1e-9), abs=1e-5)
 
 
-def test_exact_finds_every_corner_and_nothing_between() -> None:
-    points = front(run_study(Pareto((DIRTY,), "exact"), plant(), HERE))
-    dirt = np.linspace(8, 38, 301)
-    straight = np.interp(dirt, [p[1] for p in points[::-1]], [p[0] for p in points[::-1]])
-    assert straight == pytest.approx([best_cost(d) for d in dirt], abs=1e-6)
-
-
 def test_whole_numbers_have_fronts_too() -> None:
     points = front(run_study(Pareto((DIRTY,), points=6), plant(whole=True), HERE))
     assert len(points) >= 4
     assert all(value == round(value) for point in points for value in np.round(point, 6))
-    with pytest.raises(InputError, match="exact corners"):
-        run_study(Pareto((DIRTY,), "exact"), plant(whole=True), HERE)
 
 
-@pytest.mark.parametrize("method", ["epsilon", "weighted", "lexicographic"])
-def test_of_three_goals_no_point_is_worse_in_all(method: Method) -> None:
+def test_of_three_goals_no_point_is_worse_in_all() -> None:
     loud = parse_goal("loudness=min:loud")
-    points = front(run_study(Pareto((DIRTY, loud), method, 4), plant(), HERE))
+    points = front(run_study(Pareto((DIRTY, loud), 4), plant(), HERE))
     assert len(points) >= 3
     for one in points:
         assert not any(

@@ -7,9 +7,8 @@ import pytest
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.study import Sensitivity, Setting, Study, run_study
-from engiagent.study.sensitivity import declared_factors, every_parameter
+from engiagent.study.modes import declared_factors, every_parameter
 from engiagent.study.variation import Variation, parse_factor
-from tests.studies.test_pareto import plant
 from tests.studies.test_study import best, storage, with_value
 
 Json = dict[str, Any]
@@ -36,39 +35,6 @@ def test_each_end_is_what_a_fresh_solve_gives() -> None:
         assert ends(found, "E")[end]["objective"] == pytest.approx(best(with_value("E", value)))
     assert ends(found, "gamma")["low"]["objective"] == pytest.approx(0, abs=1e-9)
     assert ends(found, "gamma")["high"]["objective"] == pytest.approx(2 * plain)
-
-
-def test_slopes_are_exact_where_there_is_no_kink() -> None:
-    found = run_study(Sensitivity((Variation("gamma"), parse_factor("E=29..31"))), storage(), HERE)
-    gamma, room = ends(found, "gamma")["slope"], ends(found, "E")["slope"]
-    assert gamma["reason"].startswith("exact")
-    assert gamma["values"]["slope"] == pytest.approx(best(storage()))  # the objective is gamma's
-    step = (best(with_value("E", 30.5)) - best(with_value("E", 29.5))) / 1.0
-    assert room["reason"].startswith("exact")
-    assert room["values"]["slope"] == pytest.approx(step)
-    assert room["units"]["slope"] == "EUR/(kWh)"
-
-
-def test_a_kink_is_said_to_be_one() -> None:
-    # With a demand of exactly two full units the next kilowatt hour comes from a dearer one.
-    document = plant().to_dict()
-    core = document["core_model_elements"]
-    core["parameters"].append({"name": "demand", "value": 12, "unit": "kWh"})
-    core["constraints"][0]["expression"] = "sum(x[u] for u in U) >= demand"
-    found = run_study(
-        Sensitivity((parse_factor("demand=10..14"),)), Blueprint.from_dict(document), HERE
-    )
-    slope = ends(found, "demand")["slope"]
-    assert slope["reason"].startswith("at a kink")
-    assert slope["values"]["slope below"] == pytest.approx(2)
-    assert slope["values"]["slope above"] == pytest.approx(4)
-    assert 2 - 1e-6 <= slope["values"]["slope"] <= 4 + 1e-6
-
-
-def test_whole_numbers_have_ends_and_no_slope() -> None:
-    found = run_study(Sensitivity((Variation("price"),)), plant(whole=True), HERE)
-    assert ends(found, "price")["high"]["objective"] == pytest.approx(1.1 * 14)
-    assert "no slope" in ends(found, "price")["slope"]["reason"]
 
 
 def test_declared_factors_are_read_and_odd_ones_named() -> None:

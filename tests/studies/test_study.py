@@ -158,15 +158,11 @@ def test_what_a_case_does_not_have_is_left_out_and_said(study: Study) -> None:
 
 def test_tables_are_tidy_and_survive_csv_and_json(study: Study, tmp_path: Path) -> None:
     files = study.write(tmp_path)
-    assert [f.name for f in files] == ["cases.csv", "values.csv", "cases.json"]
+    assert [f.name for f in files] == ["cases.csv", "cases.json"]
     wide = pd.read_csv(files[0])
     assert len(wide) == len(study.rows) == len(study.table())
     assert wide["sum(charge[t]*dt(t) for t in T) [kWh]"].notna().all()
-    long = pd.read_csv(files[1])
-    assert len(long) == len(study.values())
-    soc = long[(long.case == "base") & long.sweep.isna() & (long.name == "soc")]
-    assert list(soc["index"]) == [f"2025-07-01T0{h}:00" for h in range(4)]
-    data = json.loads(files[2].read_text("utf-8"))
+    data = json.loads(files[1].read_text("utf-8"))
     assert (data["schema"], data["kind"]) == ("engiagent-study/2", "cases")
     assert len(data["rows"]) == len(study.rows)
 

@@ -2,24 +2,20 @@
 
 A chart is data: a :class:`Panel` of values over an axis, :class:`Lanes` of bars, or a
 :class:`HeatMap` of days and hours. :func:`draw` makes it an element for a page that carries
-:func:`style`, :func:`document` a picture that stands alone, :func:`plotly_figure` a figure of
-plotly where that is installed. Nothing drawn here has a script or refers to anything outside
-itself.
+:func:`style`, :func:`document` a picture that stands alone. Nothing drawn here has a script or
+refers to anything outside itself.
 """
 
 from engiagent.report.charts.drawing import Chart, caption, document, draw
 from engiagent.report.charts.heatmap import HeatMap
-from engiagent.report.charts.interactive import plotly_figure
 from engiagent.report.charts.lanes import Bar, Lanes, route_chart, tornado
 from engiagent.report.charts.palette import style
 from engiagent.report.charts.panels import Band, Curve, Panel, plot
-from engiagent.report.charts.scene import NARROW
 from engiagent.report.charts.series import Plan
 from engiagent.report.charts.timeline import Axis
 from engiagent.report.charts.views import plan_panels
 
 __all__ = [
-    "NARROW",
     "Axis",
     "Band",
     "Bar",
@@ -34,7 +30,6 @@ __all__ = [
     "draw",
     "plan_panels",
     "plot",
-    "plotly_figure",
     "route_chart",
     "style",
     "tornado",

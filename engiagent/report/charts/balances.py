@@ -46,7 +46,7 @@ _Binders = tuple[Binder, ...]
 class _Term:
     """One additive part of a balance.
 
-    ``up``: whether it is drawn upwards; ``fixed``: the elements that stand for the binders of a sum
+    ``up``: whether it is drawn upwards; ``fixed``: the element that stands for the binder of a sum
     of which this is a part.
     """
 
@@ -65,12 +65,11 @@ def balance_panels(plan: Plan) -> list[Panel]:
         return []
     panels = []
     for constraint in plan.elaboration.core.constraints:
-        if constraint.category != BALANCE:
-            continue
-        try:
-            panels += list(_panels(plan.elaboration, plan.solution, constraint))
-        except (EngiagentError, KeyError):  # a plan of another blueprint has other names
-            continue
+        if constraint.category == BALANCE:
+            try:
+                panels += list(_panels(plan.elaboration, plan.solution, constraint))
+            except (EngiagentError, KeyError):  # a plan of another blueprint has other names
+                continue
     panels.sort(key=lambda panel: "var" in panel.unit)
     return panels[:_PANELS]
 
@@ -83,10 +82,11 @@ def _panels(
         return
     binders = elaboration.binders(constraint.forall)
     dimensions = [set_dimension(elaboration.index_set(b.set)) for b in binders]
-    along = [k for k, d in enumerate(dimensions) if d.axis.kind != "label"]
+    ordered = [k for k, d in enumerate(dimensions) if d.axis.kind != "label"]
     terms = _oriented(elaboration, tree, constraint.expression)
-    if not along or dimensions[along[-1]].axis.places.size < 2 or len(terms) < 2:
+    if not ordered or dimensions[ordered[-1]].axis.places.size < 2 or len(terms) < 2:
         return
+    along = ordered[-1]
     grid, positions = elaboration.grid_with_positions(binders, constraint.where)
     unit = _unit(elaboration, terms, binders)
     evaluator = PlanEvaluator(elaboration, solution)
@@ -96,19 +96,18 @@ def _panels(
         values = _values(elaboration, evaluator, term, grid, binders, unit)
         full = np.full(int(np.prod(shape)), np.nan)
         full[positions] = values if term.up else -values
-        arrays.append(np.moveaxis(full.reshape(shape), along[-1], -1).reshape(-1, shape[along[-1]]))
+        arrays.append(np.moveaxis(full.reshape(shape), along, -1).reshape(-1, shape[along]))
     scale = max(float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in arrays)
     arrays = [settled(part, scale) for part in arrays]
-    others = [d.axis.labels for k, d in enumerate(dimensions) if k != along[-1]]
-    name = constraint.name or constraint.constraint_id
-    told = [k for k, part in enumerate(arrays) if np.any(np.nan_to_num(part) != 0.0)]
-    if len(told) < _LEAST:
+    shown = [k for k, part in enumerate(arrays) if np.any(np.nan_to_num(part))]
+    if len(shown) < _LEAST:
         return
+    others = [d.axis.labels for k, d in enumerate(dimensions) if k != along]
+    name = constraint.name or constraint.constraint_id
     for row, key in enumerate(list(product(*others))[:_PANELS]):
         title = f"{name} [{', '.join(key)}]" if key else name
-        parts = [array[row] for array in arrays]
-        curves = _curves(terms, parts, dimensions[along[-1]], told)
-        yield Panel(title, str(unit), dimensions[along[-1]].axis, tuple(curves))
+        parts = [(terms[k], arrays[k][row]) for k in shown]
+        yield Panel(title, str(unit), dimensions[along].axis, _curves(parts, dimensions[along]))
 
 
 def _oriented(elaboration: Elaboration, tree: Compare, text: str) -> list[_Term]:
@@ -153,11 +152,9 @@ def _members(elaboration: Elaboration, node: Node) -> int:
 def _unit(elaboration: Elaboration, terms: Sequence[_Term], binders: _Binders) -> Unit:
     """Return the unit of a balance: that of its first term that has one."""
     checker = elaboration.checker()
-    units = []
-    for term in terms:
-        scope = checker.scope_of((*binders, *(binder for binder, _ in term.fixed)))
-        unit = checker.number(term.node, scope).unit
-        units += [unit] if unit is not None else []
+    scopes = (checker.scope_of((*binders, *(b for b, _ in term.fixed))) for term in terms)
+    found = (checker.number(t.node, scope).unit for t, scope in zip(terms, scopes, strict=True))
+    units = [unit for unit in found if unit is not None]
     if not units:
         raise EngiagentError("nothing in this balance has a unit")
     return next((unit for unit in units if unit.dimension != parse_unit("1").dimension), units[0])
@@ -200,31 +197,25 @@ def _label(elaboration: Elaboration, node: Node, text: str) -> str:
     return written if len(written) <= _LONGEST else written[: _LONGEST - 1] + "…"
 
 
-def _curves(
-    terms: Sequence[_Term], values: Sequence[Floats], dimension: Dimension, told: Sequence[int]
-) -> list[Curve]:
+def _curves(parts: Sequence[tuple[_Term, Floats]], dimension: Dimension) -> tuple[Curve, ...]:
     """Return terms as stacked curves; those beyond the styles there are become one for each way.
 
-    ``told``: the terms that are anything at all in some panel of the balance, whose styles they
-    share.
+    A term has the same style on every panel of its balance.
     """
-    axis = dimension.axis
-    places, size = axis.edges, axis.places.size
-    curves: list[Curve] = []
-    rest: dict[bool, Floats] = {}
-    kept = list(told if len(told) <= STYLES else told[: STYLES - 2])
-    for position in told:
-        if not np.any(np.nan_to_num(values[position])):
+    places, size = dimension.axis.edges, dimension.axis.places.size
+    most = STYLES if len(parts) <= STYLES else STYLES - 2
+    found: dict[tuple[str, int], Floats] = {}
+    for style, (term, values) in enumerate(parts):
+        if not np.any(np.nan_to_num(values)):
             continue
         full = np.full(size, np.nan)
-        full[slice(None) if dimension.positions is None else dimension.positions] = values[position]
-        term = terms[position]
-        if position in kept:
-            style = kept.index(position)
-            curves.append(Curve(term.label, places, full, "step", "stack", style=style))
-        else:
-            rest[term.up] = rest.get(term.up, np.zeros(size)) + np.nan_to_num(full)
-    for up, part in rest.items():
-        label, style = ("other supply", STYLES - 2) if up else ("other use", STYLES - 1)
-        curves.append(Curve(label, places, part, "step", "stack", style=style))
-    return curves
+        full[slice(None) if dimension.positions is None else dimension.positions] = values
+        key = (term.label, style)
+        if style >= most:
+            key = ("other supply", STYLES - 2) if term.up else ("other use", STYLES - 1)
+            full = np.nan_to_num(full) + found.get(key, 0.0)
+        found[key] = full
+    return tuple(
+        Curve(label, places, values, "step", "stack", style=style)
+        for (label, style), values in found.items()
+    )

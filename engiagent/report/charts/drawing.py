@@ -18,17 +18,15 @@ Chart = Panel | Lanes | HeatMap
 _TITLE = 30.0
 
 
-def _element(chart: Chart, name: str, width: float = WIDTH) -> tuple[Element, float]:
+def _element(chart: Chart, name: str) -> tuple[Element, float]:
     if isinstance(chart, Panel):
-        return panel_element(chart, name, width)
-    if isinstance(chart, Lanes):
-        return lanes_element(chart, name, width)
-    return heat_element(chart, name, width)
+        return panel_element(chart, name)
+    return lanes_element(chart, name) if isinstance(chart, Lanes) else heat_element(chart, name)
 
 
-def draw(chart: Chart, name: str, width: float = WIDTH) -> Markup:
+def draw(chart: Chart, name: str) -> Markup:
     """Return a chart as ``svg``, its ids from ``name``, for a page that carries :func:`style`."""
-    return render(_element(chart, name, width)[0])
+    return render(_element(chart, name)[0])
 
 
 def caption(chart: Chart) -> str:
@@ -54,16 +52,12 @@ def document(charts: Sequence[Chart], title: str = "Charts", theme: Theme = "aut
         part, size = _element(chart, f"chart-{number}")
         head = element("text", x=LEFT, y=height + 20, font_weight="bold", font_size="14px")
         append_text(head, caption(chart))
-        part.set("y", f"{height + _TITLE:g}")
-        part.set("width", f"{WIDTH:g}")
-        part.set("height", f"{size:g}")
+        part.attrib |= {"y": f"{height + _TITLE:g}", "width": f"{WIDTH:g}", "height": f"{size:g}"}
         root.extend([head, part])
         height += _TITLE + size
-    paper.set("width", f"{WIDTH:g}")
-    paper.set("height", f"{height:g}")
-    root.set("viewBox", f"0 0 {WIDTH:g} {height:g}")
-    root.set("width", f"{WIDTH:g}")
-    root.set("height", f"{height:g}")
+    size_of = {"width": f"{WIDTH:g}", "height": f"{height:g}"}
+    paper.attrib |= size_of
+    root.attrib |= {"viewBox": f"0 0 {WIDTH:g} {height:g}", **size_of}
     return str(render(root)) + "\n"
 
 

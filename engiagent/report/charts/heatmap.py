@@ -15,8 +15,8 @@ from engiagent.report.charts.markup import Element, element
 from engiagent.report.charts.panels import Curve, Panel
 from engiagent.report.charts.scene import (
     BOTTOM,
+    END,
     LEFT,
-    RIGHT,
     TOP,
     WIDTH,
     Scale,
@@ -27,8 +27,7 @@ from engiagent.report.charts.scene import (
 from engiagent.report.charts.timeline import Axis, Floats
 
 _DAY: Final = 86_400.0
-_LONG: Final = 60.0
-"""From how many days on a series is drawn by day and hour."""
+_LONG: Final = 60.0  # days from which on a series is drawn by day and hour
 _ROW, _COLUMN, _SHADES, _KEY = 6.0, 1.8, 8, 20.0
 
 
@@ -72,36 +71,19 @@ def is_long(axis: Axis) -> bool:
 
 
 def duration_curve(title: str, unit: str, curves: Sequence[Curve]) -> Panel:
-    """Return for how many hours each curve is at least at a value; limits that never change too."""
-    sorted_curves, whole = [], 0.0
+    """Return for how many hours each curve is at least at a value."""
+    found = []
     for curve in curves:
         if curve.role == "limit" or curve.side == "strip":
             continue
-        size = curve.values.size
-        hours = np.diff(curve.places, append=curve.places[-1:])[:size] / 3600.0
+        hours = np.diff(curve.places, append=curve.places[-1:])[: curve.values.size] / 3600.0
         known = np.isfinite(curve.values)
         order = np.argsort(-curve.values[known], kind="stable")
         places = np.append(0.0, np.cumsum(hours[known][order]))
-        whole = max(whole, float(places[-1]))
         values = curve.values[known][order]
-        moved = replace(curve, places=places, values=values, shape="step", is_smooth=True)
-        sorted_curves.append(moved)
-    for curve in curves:
-        if curve.role == "limit" and _always(curve, curves[0]):
-            ends, level = np.array([0.0, whole]), curve.values[:1]
-            sorted_curves.append(replace(curve, places=ends, values=level, shape="step"))
+        found.append(replace(curve, places=places, values=values, shape="step", is_smooth=True))
     axis = Axis("hours with at least this value", "value", np.zeros(0), ())
-    return Panel(f"{title}: duration curve", unit, axis, tuple(sorted_curves))
-
-
-def _always(limit: Curve, curve: Curve) -> bool:
-    """Whether a limit has one value that holds over the whole of a curve."""
-    known = np.isfinite(limit.values)
-    runs = int(np.sum(known[1:] & ~known[:-1])) + int(known[0])
-    ends = limit.places[: known.size][known]
-    reach = limit.places[-1] if limit.shape == "step" else ends[-1:].max(initial=-np.inf)
-    whole = runs == 1 and ends[0] <= curve.places[0] and reach >= curve.places[-1]
-    return bool(whole and np.all(limit.values[known] == limit.values[0]))
+    return Panel(f"{title}: duration curve", unit, axis, tuple(found))
 
 
 def daily_means(panel: Panel) -> Panel:
@@ -121,36 +103,39 @@ def daily_means(panel: Panel) -> Panel:
     return replace(panel, title=f"{panel.title}: means of days", axis=axis, curves=tuple(curves))
 
 
-def heat_element(chart: HeatMap, name: str, width: float = WIDTH) -> tuple[Element, float]:
+def heat_element(chart: HeatMap, name: str) -> tuple[Element, float]:
     """Return a heat map as a tree, and its height."""
-    right = width - RIGHT
-    whole = (float(chart.axis.edges[-1]) - float(chart.axis.edges[0])) / _DAY
-    grid = chart.grid(max(int(np.ceil(_COLUMN * whole / (right - LEFT))), 1))
+    start, stop = float(chart.axis.edges[0]), float(chart.axis.edges[-1])
+    grid = chart.grid(max(int(np.ceil(_COLUMN * (stop - start) / _DAY / (END - LEFT))), 1))
     rows, columns = grid.shape
     top = TOP + _KEY
     bottom = top + 24 * _ROW
-    svg = blank(chart.title, describe(chart), (width, bottom + BOTTOM), name)
+    svg = blank(chart.title, describe(chart), bottom + BOTTOM, name)
     low, high = _ends(grid)
     svg.append(_key(low, high, numerals.unit(chart.unit)))
-    across, down = (right - LEFT) / columns, (bottom - top) / rows
+    across, down = (END - LEFT) / columns, (bottom - top) / rows
     cells = element("g", transform=f"translate({LEFT:g} {top:g}) scale({across:.4f} {down:.4f})")
-    shades = _shades(grid, low, high)
-    for shade in sorted(set(shades[shades != 0].tolist())):
-        path = "".join(
-            f"M{column}.5 {first}v{length}"
-            for column in range(columns)
-            for first, length in _runs(shades[:, column], shade)
-        )
-        side = " below" if shade < 0 else ""
-        opacity = f"{abs(shade) / _SHADES:.3g}"
-        cells.append(element("path", d=path, class_=f"heat{side}", stroke_opacity=opacity))
+    # 0 for no shade, below zero for values below zero
+    base, reach = (0.0, high) if low < 0 < high else (low, high - low)
+    share = np.nan_to_num((grid - base) / reach)
+    steps = np.minimum(np.ceil(np.abs(share) * _SHADES - 1e-9), _SHADES)
+    shades = (np.sign(share) * steps).astype(np.int64)
+    paths: dict[int, str] = {}
+    for column in range(columns):
+        row = 0
+        for shade, members in groupby(shades[:, column].tolist()):
+            length = len(list(members))
+            paths[shade] = paths.get(shade, "") + f"M{column}.5 {row}v{length}"
+            row += length
+    for shade in sorted(set(paths) - {0}):
+        cells.append(_shaded(paths[shade], shade, "heat"))
     svg.append(cells)
     for hour in (0, 6, 12, 18, 24):
         y = top + hour * _ROW
         text = f"{hour:02d}:00"
         svg.append(element("text", text, x=LEFT - 7, y=y + 4, text_anchor="end"))
-    x = Scale(float(chart.axis.edges[0]), float(chart.axis.edges[-1]), LEFT, right)
-    ticks = chart.axis.ticks(x.low, x.high, int(width / 60))
+    x = Scale(start, stop, LEFT, END)
+    ticks = chart.axis.ticks(x.low, x.high, int(WIDTH / 60))
     svg.append(place_axis(x, ticks, chart.axis.title, bottom))
     return svg, bottom + BOTTOM
 
@@ -160,9 +145,8 @@ def describe(chart: HeatMap) -> str:
     known = chart.values[np.isfinite(chart.values)]
     if not known.size:
         return "no values."
-    low, mean, high = (
-        numerals.number(float(x), 4) for x in (known.min(), known.mean(), known.max())
-    )
+    ends = (known.min(), known.mean(), known.max())
+    low, mean, high = (numerals.number(float(x), 4) for x in ends)
     unit = numerals.unit(chart.unit)
     return f"{chart.title} by day and hour, from {low} to {high}, mean {mean}{unit and ' '}{unit}."
 
@@ -178,43 +162,20 @@ def _ends(grid: Floats) -> tuple[float, float]:
     return low, high
 
 
-def _shades(
-    grid: Floats, low: float, high: float
-) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
-    """Return the shade of every cell: 0 for none, below zero for values below zero."""
-    base, reach = (0.0, high) if low < 0 < high else (low, high - low)
-    share = np.nan_to_num((grid - base) / reach)
-    steps = np.ceil(np.abs(share) * _SHADES - 1e-9)
-    return np.asarray(np.sign(share) * np.minimum(steps, _SHADES), dtype=np.int64)
-
-
-def _runs(
-    column: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]", shade: int
-) -> list[tuple[int, int]]:
-    found, first = [], 0
-    for value, members in groupby(column.tolist()):
-        length = len(list(members))
-        if value == shade:
-            found.append((first, length))
-        first += length
-    return found
+def _shaded(path: str, shade: int, kind: str) -> Element:
+    below = " below" if shade < 0 else ""
+    opacity = f"{abs(shade) / _SHADES:.3g}"
+    return element("path", d=path, class_=f"{kind}{below}", stroke_opacity=opacity)
 
 
 def _key(low: float, high: float, unit: str) -> Element:
     """Return the scale of shades with the values at its ends."""
     group, y = element("g", class_="legend"), TOP + 5
-    is_both = low < 0 < high
-    levels = list(range(-_SHADES if is_both else 1, _SHADES + 1))
-    first = numerals.number(low, 4)
-    start = LEFT + 7.5 * len(first) + 6
+    first, last = numerals.number(low, 4), f"{numerals.number(high, 4)} {unit}".strip()
+    x = LEFT + 7.5 * len(first) + 9.5
     group.append(element("text", first, x=LEFT, y=y + 4))
-    for number, level in enumerate(levels):
-        side = " below" if level < 0 else ""
-        x = start + 7.0 * number + 3.5
-        path = f"M{x:g} {y - 6:g}v12"
-        bar = element("path", d=path, class_=f"heat key{side}")
-        bar.set("stroke-opacity", f"{abs(level) / _SHADES:.3g}")
-        group.append(bar)
-    text = f"{numerals.number(high, 4)} {unit}".strip()
-    group.append(element("text", text, x=start + 7.0 * len(levels) + 6, y=y + 4))
+    for level in range(-_SHADES if low < 0 < high else 1, _SHADES + 1):
+        group.append(_shaded(f"M{x:g} {y - 6:g}v12", level, "heat key"))
+        x += 7.0
+    group.append(element("text", last, x=x + 2.5, y=y + 4))
     return group

@@ -1,4 +1,4 @@
-"""Lanes: a row for each name and bars, as of what is on, turns, stages, or ends of factors."""
+"""Lanes: a row for each name and bars, as of what is on, turns, or ends of factors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from engiagent.report.charts.markup import Element, element
 from engiagent.report.charts.palette import STYLES
 from engiagent.report.charts.scene import (
     CHARACTER,
-    RIGHT,
+    END,
     TOP,
     WIDTH,
     Key,
@@ -24,9 +24,8 @@ from engiagent.report.charts.scene import (
 )
 from engiagent.report.charts.timeline import Axis, Floats, nice_ticks
 
-ROW, BAR, BOTTOM = 26.0, 16.0, 44.0
-_WIDEST, _LONGEST, _MOST = 230.0, 34, 12
-_HALF: Final = 0.5
+_ROW, _BAR, _BOTTOM = 26.0, 16.0, 44.0
+_LONGEST, _MOST = 34, 12
 _LEAST: Final = 1.5
 """Pixels that the shortest bar has, to be seen at all."""
 _WAYS: Final = ("main way", "taxonomy", "memory", "diagnosis", "switched or ended")
@@ -35,14 +34,13 @@ _GOOD: Final = ("done", "certified", "accepted")
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar."""
+    """One bar, in the unit of its chart."""
 
     lane: str  # whose it is
-    # start, stop: in the unit of the chart; a stop of None goes on
     start: float
-    stop: float | None
+    stop: float
     series: int = 0  # which of the chart's series it is of
-    good: bool = True  # whether it ended well; one that did not, or goes on, is an outline
+    good: bool = True  # whether it ended well; one that did not is an outline
     text: str = ""  # what came of it
 
 
@@ -69,18 +67,10 @@ class Lanes:
     @property
     def axis_title(self) -> str:
         """What the axis shows."""
-        named = self.across or numerals.unit(self.unit)
-        return named if self.axis is None else self.axis.title
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The first and the last value."""
         if self.axis is not None:
-            return float(self.axis.edges[0]), float(self.axis.edges[-1])
-        values = [x for bar in self.bars for x in (bar.start, bar.stop) if x is not None]
-        if self.base is None:
-            return 0.0, max(values, default=1.0) or 1.0
-        return close_range(np.array([self.base, *values]))
+            return self.axis.title
+        unit = numerals.unit(self.unit)
+        return f"{self.across} [{unit}]" if self.across and unit else self.across or unit
 
 
 def tornado(
@@ -119,75 +109,74 @@ def route_chart(lines: Sequence[Mapping[str, Any]], title: str = "Turns of the a
     return Lanes(title, "turn", tuple(bars), _WAYS if len(used) > 1 else ())
 
 
-def lanes_element(chart: Lanes, name: str, width: float = WIDTH) -> tuple[Element, float]:
+def switch_lanes(title: str, axis: Axis, switches: Mapping[str, Floats]) -> Lanes:
+    """Return when each of some switches is on: a bar from the start of its periods to their end."""
+    bars = []
+    for name, values in switches.items():
+        on = np.diff(np.concatenate([[0], (values > 0.5).astype(int), [0]]))
+        ends = zip(np.flatnonzero(on > 0), np.flatnonzero(on < 0), strict=True)
+        bars += [Bar(name, axis.edges[start], axis.edges[stop]) for start, stop in ends]
+    return Lanes(title, "", tuple(bars), axis=axis, names=tuple(switches))
+
+
+def lanes_element(chart: Lanes, name: str) -> tuple[Element, float]:
     """Return lanes as a tree, and its height."""
-    lanes, low, high = chart.lanes, *chart.ends
-    longest = _LONGEST if width == WIDTH else _LONGEST // 2
-    widest = max((len(clipped(lane, longest)) for lane in lanes), default=0)
-    left, right = min(CHARACTER * widest + 24.0, _WIDEST), width - RIGHT
+    lanes = chart.lanes
+    left = CHARACTER * max((len(clipped(lane, _LONGEST)) for lane in lanes), default=0) + 24.0
     used = sorted({bar.series for bar in chart.bars})
-    shown = [Key(chart.series[k], _style(k, chart), "area") for k in used if chart.series]
-    keys, rows = legend(shown, right)
+    keys, rows = legend(
+        [Key(chart.series[k], _style(k, chart), "area") for k in used if chart.series]
+    )
     top = TOP + rows
-    bottom = top + max(len(lanes), 1) * ROW
-    x = Scale(low, high, left + 8, right)
-    svg = blank(chart.title, describe(chart), (width, bottom + BOTTOM), name)
+    bottom = top + max(len(lanes), 1) * _ROW
+    x, most = Scale(*_ends(chart), left + 8, END), int(WIDTH / 120)
+    svg = blank(chart.title, describe(chart), bottom + _BOTTOM, name)
     svg.append(keys)
-    most = int(width / (120 if chart.axis is None else 70))
-    ticks = [(value, numerals.number(value, 6)) for value in nice_ticks(low, high, most)]
+    ticks = [(value, numerals.number(value, 6)) for value in nice_ticks(x.low, x.high, most)]
     if chart.axis is not None:
-        ticks = chart.axis.ticks(low, high, most)
+        ticks = chart.axis.ticks(x.low, x.high, int(WIDTH / 70))
     for tick, _ in ticks:
         svg.append(element("line", x1=x(tick), x2=x(tick), y1=top, y2=bottom, class_="grid"))
     for k, lane in enumerate(lanes):
-        middle = top + (k + 0.5) * ROW
-        text = clipped(lane, longest)
+        middle = top + (k + 0.5) * _ROW
+        text = clipped(lane, _LONGEST)
         svg.append(element("text", text, x=left, y=middle + 4, text_anchor="end"))
         svg.extend(_bar(bar, chart, x, middle) for bar in chart.bars if bar.lane == lane)
     if chart.base is not None:
         at = x(chart.base)
         svg.append(element("line", x1=at, x2=at, y1=top - 4, y2=bottom, class_="base"))
-    unit = numerals.unit(chart.unit)
-    title = f"{chart.across} [{unit}]" if chart.across and unit else chart.axis_title
-    svg.append(place_axis(x, ticks, title, bottom))
-    return svg, bottom + BOTTOM
+    svg.append(place_axis(x, ticks, chart.axis_title, bottom))
+    return svg, bottom + _BOTTOM
+
+
+def _ends(chart: Lanes) -> tuple[float, float]:
+    """Return the first and the last value."""
+    if chart.axis is not None:
+        return float(chart.axis.edges[0]), float(chart.axis.edges[-1])
+    values = [x for bar in chart.bars for x in (bar.start, bar.stop)]
+    if chart.base is None:
+        return 0.0, max(values, default=1.0) or 1.0
+    return close_range(np.array([chart.base, *values]))
 
 
 def describe(chart: Lanes) -> str:
     """Return what the bars show, for those who do not see them."""
-    parts = [
-        f"{bar.lane} {_span(bar, chart)}{bar.text and f', {bar.text}'}"
-        for bar in chart.bars[:_MOST]
-    ]
+    parts = [_words(bar, chart) for bar in chart.bars[:_MOST]]
     more = f"; and {len(chart.bars) - _MOST} more" if len(chart.bars) > _MOST else ""
     unit = "" if chart.axis is not None else f", in {numerals.unit(chart.unit) or 'no unit'}"
     return f"{len(chart.bars)} bars: {'; '.join(parts)}{more}{unit}" if parts else "0 bars"
 
 
-def _span(bar: Bar, chart: Lanes) -> str:
-    if bar.stop is None:
-        return f"since {numerals.number(bar.start, 3)}"
+def _words(bar: Bar, chart: Lanes) -> str:
+    text = bar.text and f": {bar.text}"
     if chart.base is not None:
-        return f"to {numerals.number(bar.stop, 4)}"
-    if chart.axis is not None:
-        return f"from {_moment(chart.axis, bar.start)} to {_moment(chart.axis, bar.stop)}"
-    return f"from {numerals.number(bar.start, 3)} to {numerals.number(bar.stop, 3)}"
-
-
-def _moment(axis: Axis, place: float) -> str:
-    """Return the label of a place; the end of the last period has none of its own."""
-    position = int(np.searchsorted(axis.places, place))
-    return axis.labels[position] if position < len(axis.labels) else "the end"
-
-
-def switch_lanes(title: str, axis: Axis, switches: Mapping[str, Floats]) -> Lanes:
-    """Return when each of some switches is on: a bar from the start of its periods to their end."""
-    bars = []
-    for name, values in switches.items():
-        on = np.diff(np.concatenate([[0], (values > _HALF).astype(int), [0]]))
-        ends = zip(np.flatnonzero(on > 0), np.flatnonzero(on < 0), strict=True)
-        bars += [Bar(name, axis.edges[start], axis.edges[stop]) for start, stop in ends]
-    return Lanes(title, "", tuple(bars), axis=axis, names=tuple(switches))
+        return f"{bar.lane} to {numerals.number(bar.stop, 4)}{text}"
+    if chart.axis is None:
+        start, stop = (numerals.number(x, 3) for x in (bar.start, bar.stop))
+    else:  # the end of the last period has no label of its own
+        at = (int(np.searchsorted(chart.axis.places, x)) for x in (bar.start, bar.stop))
+        start, stop = ((*chart.axis.labels, "the end")[k] for k in at)
+    return f"{bar.lane} from {start} to {stop}{text}"
 
 
 def _style(series: int, chart: Lanes) -> str:
@@ -196,21 +185,15 @@ def _style(series: int, chart: Lanes) -> str:
 
 
 def _bar(bar: Bar, chart: Lanes, x: Scale, middle: float) -> Element:
-    whole = bar.good and bar.stop is not None
-    ends = x(bar.start), x.stop if bar.stop is None else x(bar.stop)
-    start, stop = min(ends), max(ends)
+    start, stop = sorted((x(bar.start), x(bar.stop)))
     half = chart.base is not None
-    top = middle - BAR / 2 + (BAR / 2 if half and bar.series else 0.0)
-    text = f"{bar.lane}, {_span(bar, chart)}{bar.text and f': {bar.text}'}"
-    shape = element(
+    outline = {"class_": f"bar s{bar.series % STYLES}", "fill": "none"}
+    return element(
         "rect",
-        element("title", text),
-        x=min(start, x.stop - _LEAST),
-        y=top,
+        element("title", _words(bar, chart)),
+        x=min(start, END - _LEAST),
+        y=middle - _BAR / 2 + (_BAR / 2 if half and bar.series else 0.0),
         width=max(stop - start, _LEAST),
-        height=BAR / 2 if half else BAR,
-        class_=_style(bar.series, chart) if whole else f"bar s{bar.series % STYLES}",
+        height=_BAR / 2 if half else _BAR,
+        **({"class_": _style(bar.series, chart)} if bar.good else outline),
     )
-    if not whole:
-        shape.set("fill", "none")
-    return shape

@@ -1,8 +1,8 @@
-"""The colours, dashes and hatches of charts, and the style sheet made from them.
+"""The colours and dashes of charts, and the style sheet made from them.
 
 Six colours that stand out from paper and are told apart with every kind of colour blindness (a test
-computes both); each goes with a dash pattern and a hatch of its own, so that a chart reads in grey.
-Text, axes and grid take the colour of the text around them.
+computes both); lines go with dashes of their own, so that they read in grey. Text, axes and grid
+take the colour of the text around them.
 """
 
 from collections.abc import Mapping
@@ -51,14 +51,12 @@ stroke-linecap: round; }
 .drawing .over { stroke: currentColor; stroke-opacity: .85; stroke-width: 1.5; \
 stroke-dasharray: 10 3 1 3; }
 .drawing .band { fill: var(--band); fill-opacity: .16; }
-.drawing .area { stroke-width: .7; stroke-dasharray: none; }
-.drawing .solid { fill-opacity: .75; } .drawing .ground { fill-opacity: .2; }
+.drawing .area { stroke-width: .7; stroke-dasharray: none; fill-opacity: .6; }
 .drawing .mark { stroke-width: 1.6; stroke-dasharray: none; }
 .drawing .bar { stroke-width: 1.2; stroke-dasharray: none; fill-opacity: .7; }
 .drawing .light { fill-opacity: .15; }
 .drawing .heat { stroke: var(--s0); stroke-width: 1; fill: none; }
 .drawing .below { stroke: var(--s1); } .drawing .key { stroke-width: 7; }
-.drawing .hatch { fill: none; stroke-width: 1.3; stroke-dasharray: none; }
 """
 
 

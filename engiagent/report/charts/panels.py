@@ -17,17 +17,15 @@ from engiagent.report.charts.markup import Element, element
 from engiagent.report.charts.palette import STYLES
 from engiagent.report.charts.scene import (
     BOTTOM,
+    END,
     LEFT,
     POINTS,
-    RIGHT,
     TOP,
     WIDTH,
     Key,
     Scale,
     blank,
     close_range,
-    columns_for,
-    hatches,
     legend,
     marks,
     place_axis,
@@ -67,10 +65,6 @@ class Curve:
     def __post_init__(self) -> None:
         _must_fit(self.label, self.places, self.values, self.shape)
 
-    def corners(self) -> tuple[Floats, Floats]:
-        """Return the points of the drawn line."""
-        return corners_of(self.places, self.values, self.shape)
-
 
 @dataclass(frozen=True, eq=False)
 class Band:
@@ -100,7 +94,6 @@ class Panel:
     up: str = ""  # the title of the axis of values; by default the unit
     # whether the ranges end near the points, as of a front that lies far from zero
     close: bool = False
-    left_out: int = 0  # how many curves there are beyond those drawn
 
     def __post_init__(self) -> None:
         areas = [curve for curve in self.curves if curve.role == "stack"]
@@ -124,17 +117,18 @@ def plot(
     """Return points by name over a number, as a Pareto front.
 
     ``across``, ``up``: what the axes are called, with their units. ``traces``: the points of each
-    name; more than there are styles are left out, and the drawing says so. ``joined``: whether
-    lines join the points of a name.
+    name; more than there are styles are left out, and the title says so. ``joined``: whether lines
+    join the points of a name.
     """
     known = {label: np.array(points) for label, points in traces.items() if len(points)}
     curves = [
         Curve(label, points[:, 0], points[:, 1], "line", marks=True, joined=joined)
         for label, points in list(known.items())[:STYLES]
     ]
-    axis = Axis(across, "value", np.zeros(0), ())
     rest = len(known) - len(curves)
-    return Panel(title, "", axis, tuple(curves), up=up, close=True, left_out=rest)
+    title = f"{title} ({rest} more are not drawn)" if rest else title
+    axis = Axis(across, "value", np.zeros(0), ())
+    return Panel(title, "", axis, tuple(curves), up=up, close=True)
 
 
 def styled(curves: Sequence[Curve]) -> list[tuple[str, Curve]]:
@@ -160,7 +154,6 @@ def describe(panel: Panel) -> str:
             count = f"{len(finite)} points of " if panel.close else ""
             parts.append(f"{count}{curve.label} from {low} to {high}{' ' + unit if unit else ''}")
     parts += [f"a band for {band.label}" for band in panel.bands]
-    parts += [f"{panel.left_out} more are not drawn"] if panel.left_out else []
     return f"{'; '.join(parts) or 'no values'}."
 
 
@@ -200,7 +193,7 @@ def corners_of(places: Floats, values: Floats, shape: Shape) -> tuple[Floats, Fl
 
 # --- drawing --------------------------------------------------------------------------------------
 
-PLOT, TALL = 150.0, 240.0
+_PLOT, _TALL = 150.0, 240.0
 _STRIP, _BETWEEN = 56.0, 14.0
 _DENSE = 1500
 _NAMED_LIMITS = 3
@@ -223,42 +216,49 @@ class _Frame:
         return self.plot if curve.side == "plot" else self.strip
 
 
-def panel_element(panel: Panel, name: str, width: float = WIDTH) -> tuple[Element, float]:
+def panel_element(panel: Panel, name: str) -> tuple[Element, float]:
     """Return a panel as a tree, and its height; ``name`` makes its ids unique on a page."""
-    two = any(curve.side == "strip" for curve in panel.curves)
-    right = width - RIGHT
-    said = _keys(panel, name)
-    keys, rows = legend(said if len(said) > 1 or not panel.close else [], right)
+    listed = _keys(panel)
+    keys, rows = legend(listed if len(listed) > 1 or not panel.close else [])
     top = TOP + max(rows, 8.0)
-    bottom = top + (TALL if panel.close else PLOT)
-    frame = _frame(panel, (LEFT, right), (top, bottom))
+    frame = _frame(panel, top, top + (_TALL if panel.close else _PLOT))
     unit = panel.up or numerals.unit(panel.unit)
-    foot = frame.strip.start if two else bottom
-    height = foot + BOTTOM
-    svg = blank(f"{panel.title}, {unit or 'no unit'}", describe(panel), (width, height), name)
-    if any(curve.role == "stack" for curve in panel.curves):
-        svg.append(hatches(name))
+    two = any(curve.side == "strip" for curve in panel.curves)
+    foot = frame.strip.start if two else frame.plot.start
+    svg = blank(f"{panel.title}, {unit or 'no unit'}", describe(panel), foot + BOTTOM, name)
     svg.append(keys)
-    svg.extend(_band(band, frame) for band in panel.bands)
-    svg.append(value_axis(frame.plot, unit, (LEFT, right)))
+    for band in panel.bands:  # an edge out of sight lies at the edge of the plot
+        low, high = (np.clip(x, frame.plot.low, frame.plot.high) for x in (band.low, band.high))
+        svg.append(element("path", d=_area(band, low, high, frame), class_="band"))
+    svg.append(value_axis(frame.plot, unit))
     if two:
-        svg.append(value_axis(frame.strip, numerals.unit(panel.strip_unit), (LEFT, right), 3))
-    ticks = panel.axis.ticks(frame.x.low, frame.x.high, int(width / 60))
+        svg.append(value_axis(frame.strip, numerals.unit(panel.strip_unit), 3))
+    ticks = panel.axis.ticks(frame.x.low, frame.x.high, int(WIDTH / 60))
     svg.append(place_axis(frame.x, ticks, panel.axis.title, foot))
-    svg.extend(_areas(panel.curves, frame, name))
-    for style, curve in styled(panel.curves):
+    styles = styled(panel.curves)
+    numbers = {id(curve): style for style, curve in styles}
+    for curve, below, above in stacked(panel.curves):
+        style = numbers[id(curve)]
+        path = _area(curve, below, above, frame)
+        svg.append(element("path", d=path, class_=f"area {style} fill{style[1:]}"))
+    for style, curve in styles:
         if curve.role != "stack" and curve.joined:
             svg.append(_line(style, curve, frame))
         if curve.marks:
             seen = np.isfinite(curve.places) & np.isfinite(curve.values)
             at = frame.x(curve.places[seen]), frame.y(curve)(curve.values[seen])
             svg.append(marks(zip(*(part.tolist() for part in at), strict=True), _number(style)))
-    return svg, height
+    return svg, foot + BOTTOM
 
 
-def _frame(panel: Panel, ends: tuple[float, float], heights: tuple[float, float]) -> _Frame:
-    top, bottom = heights
-    x = Scale(*_place_range(panel), *ends)
+def _frame(panel: Panel, top: float, bottom: float) -> _Frame:
+    places = _joined([c.places for c in panel.curves] + [band.places for band in panel.bands])
+    if panel.close:
+        low, high = close_range(places)
+    else:
+        low, high = (float(places.min()), float(places.max())) if len(places) else (0.0, 1.0)
+        room = _BESIDE if panel.axis.kind == "label" else 0.0 if high > low else 0.5
+        low, high = low - room, high + room
     strip = [c.values for c in panel.curves if c.side == "strip"]
     parts = [c.values for c in panel.curves if c.side == "plot" and c.role != "stack"]
     parts += [edge for _, *edges in stacked(panel.curves) for edge in edges]
@@ -267,9 +267,11 @@ def _frame(panel: Panel, ends: tuple[float, float], heights: tuple[float, float]
     foot = bottom + _BETWEEN + _STRIP
     paths = len(panel.curves) + 2 * len(panel.bands)
     paths += 3 * sum(curve.role == "stack" for curve in panel.curves)
-    columns = columns_for(paths, POINTS, ends[1] - ends[0])
     return _Frame(
-        x, Scale(*span, bottom, top), Scale(*value_range(strip), foot, foot - _STRIP), columns
+        x=Scale(low, high, LEFT, END),
+        plot=Scale(*span, bottom, top),
+        strip=Scale(*value_range(strip), foot, foot - _STRIP),
+        columns=int(min(max(POINTS // (4 * max(paths, 1)), 100), END - LEFT)),
     )
 
 
@@ -285,38 +287,24 @@ def _near(bands: Sequence[Band], values: Floats) -> list[Floats]:
     return [edge + side * 0.02 * reach for edge, side in near]
 
 
-def _place_range(panel: Panel) -> tuple[float, float]:
-    drawn = [c.places for c in panel.curves] + [band.places for band in panel.bands]
-    joined = _joined(drawn)
-    if panel.close:
-        return close_range(joined)
-    low, high = (float(joined.min()), float(joined.max())) if len(joined) else (0.0, 1.0)
-    if panel.axis.kind == "label":
-        low, high = low - _BESIDE, high + _BESIDE
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
 def _joined(parts: Sequence[Floats]) -> Floats:
     return np.concatenate([np.zeros(0), *(part[np.isfinite(part)] for part in parts)])
 
 
-def _keys(panel: Panel, name: str) -> list[Key]:
+def _keys(panel: Panel) -> list[Key]:
     keys = [Key(band.label, "band", "area") for band in panel.bands]
     limits = sum(curve.role == "limit" for curve in panel.curves)
     if limits > _NAMED_LIMITS:
         keys.append(Key("limits of these series", "curve limit"))
     for style, curve in styled(panel.curves):
-        label = curve.label
         if style == "limit" and limits > _NAMED_LIMITS:
             continue
         if curve.role == "stack":
-            keys.append(Key(label, f"area {style}", "area", f"url(#{name}-{style})"))
+            keys.append(Key(curve.label, f"area {style} fill{style[1:]}", "area"))
         else:
             kind: Literal["line", "marked", "point"] = "marked" if curve.marks else "line"
             kind = kind if curve.joined else "point"
-            keys.append(Key(label, f"curve {style}", kind, number=_number(style)))
-    if panel.left_out:
-        keys.append(Key(f"{panel.left_out} more are not drawn", "", "none"))
+            keys.append(Key(curve.label, f"curve {style}", kind, _number(style)))
     return keys
 
 
@@ -327,39 +315,20 @@ def _number(style: str) -> int:
 def _line(style: str, curve: Curve, frame: _Frame) -> Element:
     is_dense = curve.values.size > _DENSE and curve.role == "series" and not curve.is_smooth
     dense = " dense" if is_dense else ""
-    places, values = curve.corners()
+    places, values = corners_of(curve.places, curve.values, curve.shape)
     y, parts = frame.y(curve), []
     for part, columns in stretches(places, np.isfinite(values), frame.x, frame.columns):
         parts.append("M" + "L".join(_points(places[part], values[part], frame.x, y, columns)))
     return element("path", d="".join(parts), class_=f"curve {style}{dense}", fill="none")
 
 
-def _areas(curves: Sequence[Curve], frame: _Frame, name: str) -> list[Element]:
-    """Return the stacked areas, each from the edge below it to its own."""
-    styles = {id(curve): style for style, curve in styled(curves)}
-    result = []
-    for curve, below, above in stacked(curves):
-        style = styles[id(curve)]
-        path = _area(curve.places, below, above, curve.shape, frame)
-        fill = f"url(#{name}-{style})"
-        result.append(element("path", d=path, class_=f"area {style}", fill=fill))
-    return result
-
-
-def _band(band: Band, frame: _Frame) -> Element:
-    """Return a band; an edge out of sight lies at the edge of the plot."""
-    low, high = (np.clip(edge, frame.plot.low, frame.plot.high) for edge in (band.low, band.high))
-    path = _area(band.places, low, high, band.shape, frame)
-    return element("path", d=path, class_="band")
-
-
-def _area(places: Floats, low: Floats, high: Floats, shape: Shape, frame: _Frame) -> str:
+def _area(item: Curve | Band, low: Floats, high: Floats, frame: _Frame) -> str:
     """Return the outline of the area between two edges; where it has no height there is none."""
     seen = np.isfinite(low) & np.isfinite(high)
-    if shape == "step":
+    if item.shape == "step":
         seen = np.repeat(seen & (low != high), 2)
-    corners, low = corners_of(places, low, shape)
-    _, high = corners_of(places, high, shape)
+    corners, low = corners_of(item.places, low, item.shape)
+    _, high = corners_of(item.places, high, item.shape)
     x, y, parts = frame.x, frame.plot, []
     for part, columns in stretches(corners, seen, x, frame.columns):
         there = _points(corners[part], high[part], x, y, columns)

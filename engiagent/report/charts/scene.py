@@ -12,10 +12,8 @@ from engiagent.report.charts.markup import Element, element
 from engiagent.report.charts.timeline import Floats, Tick, nice_ticks
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 64.0, 12.0, 10.0, 34.0
-NARROW: Final = 380.0
-"""The width of a drawing for a telephone."""
-POINTS: Final = 20_000
-"""How many points one chart may have; each takes some twelve bytes."""
+END: Final = WIDTH - RIGHT
+POINTS: Final = 20_000  # of one chart; each takes some twelve bytes
 CHARACTER: Final = 6.6
 _LEGEND_ROW, _LEGEND_GAP, _LONGEST = 18.0, 18.0, 60
 _SAMPLE: Final = 24.0
@@ -27,18 +25,6 @@ _MARKS: Final = (
     "m-3 -3l6 6m0 -6l-6 6",
     "m-3.5 0h7m-3.5 -3.5v7",
 )
-
-_HATCH: Final = 8
-_HATCH_LINES: Final = (
-    "",  # a plain, denser tone
-    "M-2 2L2 -2M0 8L8 0M6 10L10 6",
-    "M-2 6L2 10M0 0L8 8M6 -2L10 2",
-    "M0 2H8M0 6H8",
-    "M2 0V8M6 0V8",
-    "M0 4H8M4 0V8",
-)
-"""With a pattern for each style, stacked areas read in grey."""
-
 
 Value = TypeVar("Value", float, Floats)
 
@@ -63,8 +49,7 @@ class Key:
 
     label: str
     style: str
-    kind: Literal["line", "area", "point", "marked", "none"] = "line"
-    fill: str = "none"
+    kind: Literal["line", "area", "point", "marked"] = "line"
     number: int = 0
 
 
@@ -103,32 +88,34 @@ def clipped(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def blank(title: str, said: str, size: tuple[float, float], name: str) -> Element:
+def blank(title: str, described: str, height: float, name: str) -> Element:
     """Return an empty drawing with its title and what it shows in words."""
     return element(
         "svg",
         element("title", title, id=f"{name}-t"),
-        element("desc", said, id=f"{name}-d"),
+        element("desc", described, id=f"{name}-d"),
         class_="drawing",
         role="img",
-        viewBox=f"0 0 {size[0]:g} {size[1]:g}",
+        viewBox=f"0 0 {WIDTH:g} {height:g}",
         aria_labelledby=f"{name}-t {name}-d",
     )
 
 
-def value_axis(scale: Scale, title: str, ends: tuple[float, float], most: int = 4) -> Element:
-    """Return the axis of values on the left of a plot with ``ends``, with its grid."""
-    left, right = ends
+def value_axis(scale: Scale, title: str, most: int = 4) -> Element:
+    """Return the axis of values on the left of a plot, with its grid."""
     group = element("g", class_="axis")
+    # Enough digits to tell ticks apart that lie far from zero and close together.
+    reach = max(abs(scale.low), abs(scale.high)) / (scale.high - scale.low)
+    digits = min(max(6, int(np.log10(reach)) + 3), 15)
     for tick in nice_ticks(scale.low, scale.high, most):
         y = scale(tick)
-        text = numerals.number(tick, _digits(scale))
         style = "zero" if tick == 0 else "grid"
-        group.append(element("line", x1=left, x2=right, y1=y, y2=y, class_=style))
-        group.append(element("text", text, x=left - 7, y=y + 4, text_anchor="end"))
-    middle = (scale.start + scale.stop) / 2
-    around = f"rotate(-90 14 {middle:g})"
-    label = element("text", title, x=14.0, y=middle, transform=around, text_anchor="middle")
+        group.append(element("line", x1=LEFT, x2=END, y1=y, y2=y, class_=style))
+        text = numerals.number(tick, digits)
+        group.append(element("text", text, x=LEFT - 7, y=y + 4, text_anchor="end"))
+    y = (scale.start + scale.stop) / 2
+    around = f"rotate(-90 14 {y:g})"
+    label = element("text", title, x=14.0, y=y, transform=around, text_anchor="middle")
     label.set("class", "unit")
     group.append(label)
     return group
@@ -153,17 +140,24 @@ def place_axis(scale: Scale, ticks: Sequence[Tick], title: str, bottom: float) -
     return group
 
 
-def legend(keys: Sequence[Key], right: float) -> tuple[Element, float]:
+def legend(keys: Sequence[Key]) -> tuple[Element, float]:
     """Return the legend and how high it is."""
     group = element("g", class_="legend")
     x, row = LEFT, 0
     for key in keys:
-        label = clipped(key.label, min(_LONGEST, int((right - LEFT - _SAMPLE) / CHARACTER)))
+        label = clipped(key.label, _LONGEST)
         width = _SAMPLE + 6 + len(label) * CHARACTER
-        if x + width > right and x > LEFT:
+        if x + width > END and x > LEFT:
             x, row = LEFT, row + 1
         y = TOP + row * _LEGEND_ROW + 5
-        group.extend(_sample(key, x, y))
+        if key.kind == "area":
+            box = element("rect", x=x, y=y - 6, width=_SAMPLE, height=12, class_=key.style)
+            group.append(box)
+        elif key.kind != "point":
+            path = f"M{x:g} {y:g}h{_SAMPLE:g}"
+            group.append(element("path", d=path, class_=key.style, fill="none"))
+        if key.kind in ("point", "marked"):
+            group.append(marks([(x + _SAMPLE / 2, y)], key.number))
         group.append(element("text", label, x=x + _SAMPLE + 6, y=y + 4))
         x += width + _LEGEND_GAP
     return group, (row + 1) * _LEGEND_ROW if keys else 0.0
@@ -174,47 +168,6 @@ def marks(points: Iterable[tuple[float, float]], number: int) -> Element:
     shape = _MARKS[number % len(_MARKS)]
     path = "".join(f"M{x:.1f} {y:.1f}{shape}" for x, y in points)
     return element("path", d=path, class_=f"mark s{number % len(_MARKS)}", fill="none")
-
-
-def _sample(key: Key, x: float, y: float) -> list[Element]:
-    if key.kind == "none":
-        return []
-    if key.kind == "area":
-        box = element("rect", x=x, y=y - 6, width=_SAMPLE, height=12, class_=key.style)
-        box.set("fill", key.fill)
-        return [box]
-    parts = []
-    if key.kind != "point":
-        path = f"M{x:g} {y:g}h{_SAMPLE:g}"
-        parts.append(element("path", d=path, class_=key.style, fill="none"))
-    if key.kind != "line":
-        parts.append(marks([(x + _SAMPLE / 2, y)], key.number))
-    return parts
-
-
-def _digits(scale: Scale) -> int:
-    """Return enough digits to tell ticks apart that lie far from zero and close together."""
-    reach = max(abs(scale.low), abs(scale.high)) / (scale.high - scale.low)
-    return min(max(6, int(np.log10(reach)) + 3), 15)
-
-
-def hatches(name: str) -> Element:
-    """Return the patterns of areas of all styles; their ids begin with ``name``."""
-    group = element("defs")
-    for index, lines in enumerate(_HATCH_LINES):
-        pattern = element("pattern", id=f"{name}-s{index}", width=_HATCH, height=_HATCH)
-        pattern.set("patternUnits", "userSpaceOnUse")
-        tone = "ground" if lines else "solid"
-        pattern.append(element("rect", width=_HATCH, height=_HATCH, class_=f"{tone} fill{index}"))
-        if lines:
-            pattern.append(element("path", d=lines, class_=f"hatch s{index}"))
-        group.append(pattern)
-    return group
-
-
-def columns_for(paths: int, points: int, width: float) -> int:
-    """Return into how many columns paths are thinned so that a chart keeps to its points."""
-    return int(min(max(points // (4 * max(paths, 1)), 100), width))
 
 
 def thin(places: Floats, values: Floats, columns: int) -> tuple[Floats, Floats]:

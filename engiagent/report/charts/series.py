@@ -15,6 +15,7 @@ from engiagent.errors import EngiagentError
 from engiagent.report.charts.timeline import Axis, Floats, Kind, read_axis, time_label
 from engiagent.solvers.arrays import AnySolution
 from engiagent.solvers.solution import stored_arrays
+from engiagent.units.unit import UnitError, parse_unit
 
 
 class Plan(Protocol):
@@ -120,12 +121,12 @@ def split(
     ordered = [k for k, d in enumerate(dimensions) if d.axis.kind != "label"]
     owner = label.rpartition(".")[0]
     if not ordered or dimensions[ordered[-1]].axis.places.size < 2:
-        axes = [_labels(dimension) for dimension in dimensions]
+        axes = [element_labels(dimension) for dimension in dimensions]
         pairs = zip(product(*axes), values.reshape(-1), strict=True)
         return [], [Scalar(_with(label, key), float(v), unit) for key, v in pairs if v == v]
     along = ordered[-1]
     dimension = dimensions[along]
-    others = [_labels(d) for k, d in enumerate(dimensions) if k != along]
+    others = [element_labels(d) for k, d in enumerate(dimensions) if k != along]
     rows = np.moveaxis(values, along, -1).reshape(-1, values.shape[along])
     result = []
     for place, key in enumerate(product(*others)):
@@ -144,28 +145,22 @@ def split(
 
 def solution_dimensions(plan: Plan, array: Any) -> list[Dimension]:
     """Return the dimensions of a variable of the solution."""
-    return [_solution_dimension(plan, array, str(dim)) for dim in array.dims]
+    return [_dimension(plan, array, str(dim)) for dim in array.dims]
 
 
-def _solution_dimension(plan: Plan, array: Any, dim: str) -> Dimension:
-    known = _known_set(plan.elaboration, dim.split("__")[0], array.sizes[dim])
-    if known is not None:
-        return set_dimension(known)
+def _dimension(plan: Plan, array: Any, dim: str) -> Dimension:
+    name, elaboration = dim.split("__")[0], plan.elaboration
+    if elaboration is not None and name in elaboration.set_infos:
+        try:
+            known = elaboration.index_set(name)
+            if known.size == array.sizes[dim]:  # else the solution is of another blueprint
+                return set_dimension(known)
+        except EngiagentError:
+            pass
     if plan.solution is not None and dim in plan.solution.coords:
         return Dimension(read_axis(plan.solution.coords[dim]), array.attrs.get("role") == "state")
     places = np.arange(array.sizes[dim], dtype=np.float64)
     return Dimension(Axis(dim, "number", places, tuple(f"{x:g}" for x in places)))
-
-
-def _known_set(elaboration: Elaboration | None, name: str, size: int) -> IndexSet | None:
-    """Return the blueprint's set of a dimension, unless the solution is of another blueprint."""
-    if elaboration is None or name not in elaboration.set_infos:
-        return None
-    try:
-        found = elaboration.index_set(name)
-    except EngiagentError:
-        return None
-    return found if found.size == size else None
 
 
 def set_dimension(index_set: IndexSet) -> Dimension:
@@ -194,7 +189,8 @@ def _label(label: Any) -> str:
     return ", ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
 
 
-def _labels(dimension: Dimension) -> tuple[str, ...]:
+def element_labels(dimension: Dimension) -> tuple[str, ...]:
+    """Return the labels of the elements of a dimension, of a subset its own."""
     labels = dimension.axis.labels
     if dimension.positions is None:
         return labels
@@ -203,6 +199,14 @@ def _labels(dimension: Dimension) -> tuple[str, ...]:
 
 def _with(label: str, key: tuple[str, ...]) -> str:
     return f"{label}[{', '.join(key)}]" if key else label
+
+
+def is_like(unit: str, other: str) -> bool:
+    """Whether two units measure the same; what is no unit measures nothing."""
+    try:
+        return parse_unit(unit).dimension == parse_unit(other).dimension
+    except UnitError:
+        return False
 
 
 def settled(values: Floats, scale: float = 0.0) -> Floats:

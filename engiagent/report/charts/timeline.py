@@ -1,7 +1,6 @@
 """Horizontal axes: time in its zone, clock time, numbers; and the ticks of both directions."""
 
 import math
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -16,7 +15,6 @@ Floats = npt.NDArray[np.float64]
 Kind = Literal["time", "clock", "number", "value", "label"]
 Tick = tuple[float, str]
 
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?:\+(\d+)d)?")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _STEPS = (
     *(_MINUTE * m for m in (1, 2, 5, 10, 15, 30)),
@@ -81,11 +79,6 @@ def read_axis(coordinate: Any) -> Axis:
         numbers = values.astype(np.float64)
         return Axis(name, "number", numbers, tuple(f"{x:g}" for x in numbers))
     labels = tuple(str(value) for value in values)
-    clocks = [_CLOCK.fullmatch(label) for label in labels]
-    if labels and all(clocks):
-        seconds = np.array([_clock_seconds(match) for match in clocks if match], dtype=np.float64)
-        if np.all(np.diff(seconds) > 0):
-            return Axis(name, "clock", seconds, labels)
     return Axis(name, "label", np.arange(len(labels), dtype=np.float64), labels)
 
 
@@ -161,11 +154,6 @@ def _date(wall: datetime) -> str:
 
 def _step(span: float, most: int) -> int | None:
     return next((step for step in _STEPS if span / step <= most), None)
-
-
-def _clock_seconds(match: re.Match[str]) -> float:
-    days = int(match[3] or 0)
-    return float(days * _DAY + int(match[1]) * _HOUR + int(match[2]) * _MINUTE)
 
 
 def _zone(name: str | None) -> ZoneInfo | None:

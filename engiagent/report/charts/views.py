@@ -16,6 +16,7 @@ from engiagent.report.charts.series import (
     Plan,
     Series,
     given_series,
+    is_like,
     largest_by_unit,
     settled,
     solution_dimensions,
@@ -24,10 +25,7 @@ from engiagent.report.charts.series import (
 )
 from engiagent.report.charts.timeline import Floats
 from engiagent.run.limits import Limit, find_limits
-from engiagent.units.unit import UnitError, parse_unit
 
-_MOST_RUNS = 1500
-_BAND = "allowed for "
 _MOST_LANES, _MOST_BARS = 16, 600
 _MONEY_PER_ENERGY = ("Wh", "J", "BTU", "therm")
 
@@ -44,20 +42,20 @@ def plan_panels(plan: Plan) -> tuple[Chart, ...]:
         return ()
     given = given_series(plan)
     allowed = [] if plan.elaboration is None else find_limits(plan.elaboration)
-    limits, bands = _allowed(plan, allowed, series)
+    limits = _limits(plan, allowed, series)
     scale = largest_by_unit(series)
     series = [replace(item, values=settled(item.values, scale[item.unit])) for item in series]
     lanes, series = _switched(plan, series)
     balances = [_with_price(panel, given) for panel in balance_panels(plan)]
-    groups = _grouped(series, limits, bands)
+    groups = [_panel(owner, part, limits) for (owner, *_), part in _groups(series, by_owner=True)]
     if not balances:  # then the price goes with the first power
-        first = next((k for k, panel in enumerate(groups) if _is_like(panel.unit, "kW")), None)
+        first = next((k for k, panel in enumerate(groups) if is_like(panel.unit, "kW")), None)
         if first is not None:
             groups[first] = _with_price(groups[first], given)
     groups += _given_panels(given)
-    groups.sort(key=lambda panel: panel.unit in ("", "1"))
     named = [panel for panel in groups if panel.unit not in ("", "1")]
-    panels: list[Panel | Lanes] = [*named, *lanes, *groups[len(named) :]]
+    rest = [panel for panel in groups if panel.unit in ("", "1")]
+    panels: list[Panel | Lanes] = [*named, *lanes, *rest]
     charts = [chart for panel in panels for chart in _by_length(panel)]
     balances = [daily_means(panel) if is_long(panel.axis) else panel for panel in balances]
     return (*balances, *profile_panels(plan, allowed), *charts)
@@ -80,18 +78,24 @@ def _switched(plan: Plan, series: Sequence[Series]) -> tuple[list[Lanes], list[S
     variables = plan.blueprint.core.decision_variables if plan.blueprint is not None else ()
     binary = {item.name for item in variables if item.type == "binary"}
     groups: dict[tuple[str, int], list[Series]] = {}
+    others = []
     for item in series:
         ends = int(np.sum(np.diff(item.values > 0.5))) + 2
         if item.source in binary and item.axis.kind != "label" and ends <= 2 * _MOST_BARS:
             groups.setdefault((item.axis.name, item.axis.places.size), []).append(item)
-    lanes = []
-    for members in groups.values():
-        for first in range(0, len(members), _MOST_LANES):
-            part = members[first : first + _MOST_LANES]
-            switches = {item.label: item.values for item in part}
-            lanes.append(switch_lanes("On and off", part[0].axis, switches))
-    drawn = {id(item) for members in groups.values() for item in members}
-    return lanes, [item for item in series if id(item) not in drawn]
+        else:
+            others.append(item)
+    lanes = [
+        switch_lanes("On and off", part[0].axis, {item.label: item.values for item in part})
+        for members in groups.values()
+        for part in _parts(members, _MOST_LANES)
+    ]
+    return lanes, others
+
+
+def _parts(members: Sequence[Series], most: int) -> Iterator[Sequence[Series]]:
+    for first in range(0, len(members), most):
+        yield members[first : first + most]
 
 
 def _with_price(panel: Panel, given: Sequence[Series]) -> Panel:
@@ -104,65 +108,48 @@ def _with_price(panel: Panel, given: Sequence[Series]) -> Panel:
     return panel
 
 
-def _grouped(
-    series: Sequence[Series], limits: dict[str, list[Curve]], bands: dict[str, Band]
-) -> list[Panel]:
-    """Put the series of one component and unit together, at most six to a panel."""
+def _groups(
+    series: Sequence[Series], *, by_owner: bool = False
+) -> Iterator[tuple[tuple[str, str, str], Sequence[Series]]]:
+    """Yield the series of one unit, and of one owner where asked, at most six at a time."""
     groups: dict[tuple[str, str, str], list[Series]] = {}
     for item in series:
-        groups.setdefault((item.owner, item.unit, item.axis.kind), []).append(item)
-    panels = []
-    for (owner, unit, _), members in groups.items():
-        for first in range(0, len(members), STYLES):
-            part = members[first : first + STYLES]
-            curves = [curve(item) for item in part]
-            curves += _fitting([c for item in part for c in limits.get(item.label, [])], curves)
-            title = owner or ", ".join(dict.fromkeys(item.source for item in part))
-            areas = _joined([bands[item.label] for item in part if item.label in bands])
-            panels.append(Panel(title, unit, part[0].axis, tuple(curves), tuple(areas)))
-    return panels
+        owner = item.owner if by_owner else ""
+        groups.setdefault((owner, item.unit, item.axis.kind), []).append(item)
+    for key, members in groups.items():
+        for part in _parts(members, STYLES):
+            yield key, part
 
 
-def _joined(bands: Sequence[Band]) -> list[Band]:
-    """Return bands, those that are the same for several series once."""
-    kept: list[Band] = []
-    for band in bands:
-        twin = next((k for k in kept if _alike((k.low, k.high), (band.low, band.high))), None)
-        if twin is None:
-            kept.append(band)
-        else:
-            label = f"{twin.label}, {band.label.removeprefix(_BAND)}"
-            kept[kept.index(twin)] = replace(twin, label=label)
-    return kept
+def _sources(part: Sequence[Series]) -> str:
+    return ", ".join(dict.fromkeys(item.source for item in part))
+
+
+def _panel(owner: str, part: Sequence[Series], limits: dict[str, list[Curve | Band]]) -> Panel:
+    """Put series together with their limits, those of temperatures as bands."""
+    curves = [curve(item) for item in part]
+    found = [limit for item in part for limit in limits.get(item.label, ())]
+    near = _fitting([limit for limit in found if isinstance(limit, Curve)], curves)
+    bands: list[Band] = []
+    for band in (limit for limit in found if isinstance(limit, Band)):
+        if not any(_alike((b.low, b.high), (band.low, band.high)) for b in bands):
+            bands.append(band)
+    title, unit = owner or _sources(part), part[0].unit
+    return Panel(title, unit, part[0].axis, (*curves, *near), tuple(bands))
 
 
 def _alike(one: Sequence[Floats], other: Sequence[Floats]) -> bool:
     return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True))
 
 
-def _reach(curves: Sequence[Curve], share: float) -> tuple[float, float]:
-    """Return how far from the curves a limit may lie to be drawn with them."""
-    joined = np.concatenate([np.zeros(0), *(c.values[np.isfinite(c.values)] for c in curves)])
-    low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 0.0)
-    reach = share * max(high - low, 0.1 * abs(high))
-    return low - reach, high + reach
-
-
 def _given_panels(given: Sequence[Series]) -> list[Panel]:
     """Return panels of the given data that change, by unit, prices first."""
     telling = [item for item in given if np.nanmax(item.values) > np.nanmin(item.values)]
     ordered = sorted(telling, key=lambda item: not _is_price(item.unit))
-    groups: dict[tuple[str, str], list[Series]] = {}
-    for item in ordered:
-        groups.setdefault((item.unit, item.axis.kind), []).append(item)
-    panels = []
-    for (unit, _), members in groups.items():
-        for first in range(0, len(members), STYLES):
-            part = members[first : first + STYLES]
-            names = ", ".join(dict.fromkeys(item.source for item in part))
-            title = f"Given: {names}"
-            panels.append(Panel(title, unit, part[0].axis, tuple(curve(item) for item in part)))
-    return panels
+    return [
+        Panel(f"Given: {_sources(part)}", unit, part[0].axis, tuple(map(curve, part)))
+        for (_, unit, _), part in _groups(ordered)
+    ]
 
 
 def _is_price(unit: str) -> bool:
@@ -177,23 +164,33 @@ def curve(item: Series) -> Curve:
     return Curve(item.label, item.axis.edges, item.values, "step")
 
 
-def _allowed(
+def _limits(
     plan: Plan, limits: Sequence[Limit], series: Sequence[Series]
-) -> tuple[dict[str, list[Curve]], dict[str, Band]]:
-    """Return the limits of every series by its label, those of temperatures as bands."""
-    curves: dict[str, list[Curve]] = {}
+) -> dict[str, list[Curve | Band]]:
+    """Return the limits of every series by its label."""
+    like = {item.source: item.unit for item in series}
     sides: dict[str, dict[str, Series]] = {}
-    for side, item in _limit_series(plan, limits, series):
-        sides.setdefault(item.label, {})[side] = item
-    bands = {}
-    for label, found in sides.items():
-        if len(found) == 2 and _is_like(found["upper"].unit, "K"):
-            bands[label] = _band(f"{_BAND}{label}", found["lower"], found["upper"])
+    for limit in limits:
+        if plan.solution is None or limit.variable not in like:
             continue
-        for side, item in found.items():
-            shown = _limit_curve(item, f"{side} limit of {label}")
-            curves.setdefault(label, []).append(shown)
-    return curves, bands
+        array = plan.solution.variables[limit.variable]
+        if array.shape != limit.values.shape:
+            continue
+        unit, label = like[limit.variable], str(array.attrs.get("quantity") or limit.variable)
+        values = np.where(np.isfinite(limit.values), limit.values, np.nan)
+        if limit.side == "lower" and not is_like(unit, "K"):
+            values[values == 0.0] = np.nan  # that nothing falls below zero needs no line
+        dimensions = solution_dimensions(plan, array)
+        for item in split(limit.variable, label, unit, dimensions, values)[0]:
+            sides.setdefault(item.label, {})[limit.side] = item
+    result: dict[str, list[Curve | Band]] = {}
+    for label, found in sides.items():
+        if len(found) == 2 and is_like(found["upper"].unit, "K"):
+            result[label] = [_band(f"allowed for {label}", found["lower"], found["upper"])]
+        else:
+            names = {side: f"{side} limit of {label}" for side in found}
+            result[label] = [_limit(item, names[side]) for side, item in found.items()]
+    return result
 
 
 def _band(name: str, lower: Series, upper: Series) -> Band:
@@ -210,68 +207,32 @@ def _band(name: str, lower: Series, upper: Series) -> Band:
     return Band(name, lower.axis.places, low, high, "step")
 
 
-def _limit_series(
-    plan: Plan, limits: Sequence[Limit], series: Sequence[Series]
-) -> Iterator[tuple[str, Series]]:
-    """Yield the limits of the solution's variables, taken apart as these are."""
-    axes = {item.source: item for item in series}
-    for limit in limits:
-        like = axes.get(limit.variable)
-        if like is None or plan.solution is None or limit.variable not in plan.solution:
-            continue
-        array = plan.solution.variables[limit.variable]
-        if array.shape != limit.values.shape:
-            continue
-        label = str(array.attrs.get("quantity") or limit.variable)
-        values = np.where(np.isfinite(limit.values), limit.values, np.nan)
-        if limit.side == "lower" and not _is_like(like.unit, "K"):
-            values[values == 0.0] = np.nan  # that nothing falls below zero needs no line
-        found, _ = split(limit.variable, label, like.unit, solution_dimensions(plan, array), values)
-        for item in found:
-            yield limit.side, item
-
-
-def _is_like(unit: str, other: str) -> bool:
-    try:
-        return parse_unit(unit).dimension == parse_unit(other).dimension
-    except UnitError:
-        return False
-
-
-def _limit_curve(item: Series, name: str) -> Curve:
-    """Return a limit as a curve: over periods as steps, at instants only where it holds."""
+def _limit(item: Series, name: str) -> Curve:
+    """Return a limit as a curve: steps, at instants each to both sides half way to the next."""
     if not item.instants:
         return Curve(name, item.axis.edges, item.values, "step", "limit")
-    places, values = item.axis.places, item.values
-    starts = np.flatnonzero(np.append(True, np.diff(values) != 0.0))
-    ends = np.append(starts[1:], values.size) - 1
-    held = np.isfinite(values[starts])
-    starts, ends = starts[held], ends[held]
-    if starts.size > _MOST_RUNS:
-        return Curve(name, places, values, "line", "limit")
-    # A limit of a single instant gets a little width, to be seen at all.
-    width = np.where(starts == ends, 0.2 * float(np.median(np.diff(places))), 0.0)
-    corners = np.stack([places[starts] - width, places[ends] + width, places[ends] + width], 1)
-    heights = np.stack([values[starts], values[ends], np.full(starts.size, np.nan)], 1)
-    inside = np.clip(corners.reshape(-1), places[0], places[-1])
-    return Curve(name, inside, heights.reshape(-1), "line", "limit")
+    places = item.axis.places
+    middles = (places[1:] + places[:-1]) / 2
+    edges = np.concatenate([places[:1], middles, places[-1:]])
+    return Curve(name, edges, item.values, "step", "limit")
 
 
 def _fitting(limits: Sequence[Curve], curves: Sequence[Curve]) -> list[Curve]:
-    """Leave out limits so far away that they would flatten the curves, and repeated ones."""
-    low, high = _reach(curves, 1.5)
-    kept: list[Curve] = []
+    """Leave out limits so far away that they would flatten the curves, and join repeated ones."""
+    joined = np.concatenate([np.zeros(0), *(c.values[np.isfinite(c.values)] for c in curves)])
+    low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 0.0)
+    reach = 1.5 * max(high - low, 0.1 * abs(high))
+    found: list[Curve] = []
     for given in limits:
-        near = (given.values >= low) & (given.values <= high)
+        near = (given.values >= low - reach) & (given.values <= high + reach)
         if not near.any():
             continue
         limit = replace(given, values=np.where(near, given.values, np.nan))
-        side = limit.label.partition(" of ")[0]
-        twins = (k for k in kept if k.label.startswith(side) and _alike([k.values], [limit.values]))
-        twin = next(twins, None)
-        if twin is not None:
-            label = f"{twin.label}, {limit.label.partition(' of ')[2]}"
-            kept[kept.index(twin)] = replace(twin, label=label)
+        side, _, label = limit.label.partition(" of ")
+        twins = (k for k, other in enumerate(found) if other.label.startswith(side))
+        twin = next((k for k in twins if _alike([found[k].values], [limit.values])), None)
+        if twin is None:
+            found.append(limit)
         else:
-            kept.append(limit)
-    return kept
+            found[twin] = replace(found[twin], label=f"{found[twin].label}, {label}")
+    return found

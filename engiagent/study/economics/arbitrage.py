@@ -1,4 +1,4 @@
-r"""What a battery earns by arbitrage, year by year, from a solve of each year.
+r"""What a battery earns by arbitrage on prices of a table, from a solve of each calendar year.
 
 .. math::
 
@@ -10,18 +10,25 @@ starts and may end at the least content; a period with a price below 0 has a bin
 and discharging at once would burn energy for money there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.compile import compile_blueprint
+from engiagent.io.tabular import TableFile, read_table
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solving import solve
 from engiagent.study.economics.cashflow import Floats, cash_flows
+from engiagent.units.unit import CURRENCIES, conversion, parse_unit
+
+HOUR = 3600.0
+YEAR_HOURS = 8760.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +62,6 @@ class YearOfArbitrage:
 
     year: str  # its name, as 2021
     earnings: float  # sales less purchases less wear. [money]
-    wear: float  # the cost of wear in it. [money]
-    discharged: float  # energy sold. [kWh]
     status: str  # ``optimal``, or ``feasible`` when a limit ended the solve before a proof
 
 
@@ -78,22 +83,20 @@ def arbitrage(
     series = cash_flows(prices)
     if not (np.isfinite(step_hours) and step_hours > 0):
         raise InputError(f"the step is {step_hours} h; give a length above 0, as 0.25")
-    program = compile_blueprint(Blueprint.from_dict(_document(series, storage, step_hours)))
+    program = compile_blueprint(_blueprint(series, storage, step_hours))
     result = solve(program, options or SolveOptions(), isolate=False)
     if result.x is None:
         raise EngiagentError(f"the arbitrage of {year or 'this year'}: {result.reason}")
-    block = program.column_block("battery_discharge")
-    sold = float(result.x[block.start : block.stop].sum()) * step_hours
-    earned = program.objective_at(result.x)
-    return YearOfArbitrage(year, earned, storage.wear * sold, sold, result.status)
+    return YearOfArbitrage(year, program.objective_at(result.x), result.status)
 
 
-def _document(prices: Floats, storage: Storage, step_hours: float) -> dict[str, Any]:
-    energy = storage.power * storage.hours
-    one_way = float(np.sqrt(storage.round_trip))
-    burns = bool((prices < 0).any()) and storage.round_trip < 1
-    user = {"kind": "user", "note": "asked for"}
-    slots = {
+def _blueprint(prices: Floats, storage: Storage, step_hours: float) -> Blueprint:
+    energy, one_way = storage.power * storage.hours, float(np.sqrt(storage.round_trip))
+    step = f"{step_hours * HOUR:.9g} s"
+    time = {"name": "T", "kind": "time", "start": "2001-01-01T00:00", "step": step}
+    sets = [time | {"periods": len(prices)}, {"name": "I", "kind": "instants", "of": "T"}]
+    battery: dict[str, Any] = {"name": "battery", "model": "battery", "index": "T"}
+    battery["parameters"] = {
         "energy_capacity": energy,
         "charge_power_max": storage.power,
         "discharge_power_max": storage.power,
@@ -103,54 +106,84 @@ def _document(prices: Floats, storage: Storage, step_hours: float) -> dict[str, 
         "minimum_energy": storage.least * energy,
         "maximum_energy": storage.most * energy,
     }
-    seconds = f"{step_hours * 3600:.9g} s"
-    sets: list[dict[str, Any]] = [
-        {
-            "name": "T",
-            "kind": "time",
-            "start": "2001-01-01T00:00",
-            "step": seconds,
-            "periods": len(prices),
-        },
-        {"name": "I", "kind": "instants", "of": "T"},
-    ]
-    if burns:
-        sets.append(
-            {"name": "T_below", "kind": "subset", "of": "T", "binder": "t", "where": "price[t] < 0"}
-        )
-    gain = "(price[t]*(battery_discharge[t] - battery_charge[t]) - wear*battery_discharge[t])"
-    return {
-        "schema": "engiagent-blueprint/1",
-        "kind": "programme",
-        "modeling_context": {"problem_essence": "arbitrage of a battery"},
-        "core_model_elements": {
-            "sets": sets,
-            "parameters": [
-                {
-                    "name": "price",
-                    "index": ["T"],
-                    "value": prices.tolist(),
-                    "unit": "USD/kWh",
-                    "source_reference": user,
-                },
-                {
-                    "name": "wear",
-                    "value": storage.wear,
-                    "unit": "USD/kWh",
-                    "source_reference": user,
-                },
-            ],
-            "decision_variables": [],
-            "components": [
-                {"name": "battery", "model": "battery", "index": "T", "parameters": slots}
-                | ({"options": {"exclusive_on": "T_below"}} if burns else {})
-            ],
-            "objective_function": {
-                "name": "earnings",
-                "sense": "maximize",
-                "unit": "USD",
-                "expression": f"sum({gain}*dt(t) for t in T)",
-            },
-            "constraints": [],
-        },
+    if (prices < 0).any() and storage.round_trip < 1:
+        below = {"name": "T_below", "kind": "subset", "of": "T", "binder": "t"}
+        sets.append(below | {"where": "price[t] < 0"})
+        battery["options"] = {"exclusive_on": "T_below"}
+    sold, bought = "battery_discharge[t]", "battery_charge[t]"
+    gain = f"price[t]*({sold} - {bought}) - {storage.wear!r}[USD/kWh]*{sold}"
+    price = {"name": "price", "index": ["T"], "value": prices.tolist(), "unit": "USD/kWh"}
+    goal = {"name": "earnings", "sense": "maximize", "unit": "USD"}
+    core = {
+        "sets": sets,
+        "parameters": [price],
+        "decision_variables": [],
+        "components": [battery],
+        "objective_function": goal | {"expression": f"sum(({gain})*dt(t) for t in T)"},
+        "constraints": [],
     }
+    context = {"problem_essence": "arbitrage of a battery"}
+    head = {"schema": "engiagent-blueprint/1", "kind": "programme", "modeling_context": context}
+    return Blueprint.from_dict(head | {"core_model_elements": core})
+
+
+# -- prices ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices per kWh by year."""
+
+    # by the year's name the price of each period, shape (N,). [currency/kWh]
+    years: Mapping[str, Floats]
+    step_hours: float  # length of a period. [h]
+    currency: str  # its name
+
+
+def read_prices(path: Path, column: str, *, unit: str | None = None) -> Prices:
+    """Return the prices of a column, by the years of the time stamps (at the start of each period).
+
+    ``path``, ``column``: the file (CSV, Parquet or netCDF) and the column. ``unit``: of the prices,
+    where the header names none. Raises InputError when there is no unit, there are no time stamps
+    or uneven ones, or a year is not whole.
+    """
+    table = read_table(path.parent, path.name)
+    found = table.column(column)
+    text = found.unit_text or unit
+    if not text:
+        raise InputError(
+            "the prices have no unit", path.name, expected="a header as 'price [EUR/MWh]', or one"
+        )
+    given = parse_unit(text)
+    alike = (w for w in CURRENCIES if parse_unit(f"{w}/kWh").dimension == given.dimension)
+    currency = next(alike, None)
+    if currency is None:
+        raise InputError(f"{text} is no price of energy", expected="a unit as EUR/MWh")
+    factor, shift = conversion(given, parse_unit(f"{currency}/kWh"))
+    values = found.numbers() * factor + shift
+    if not np.isfinite(values).all():
+        raise found.error(int(np.argmin(np.isfinite(values))), "no price")
+    seconds, names = _stamps(table, path.name)
+    steps = np.diff(seconds)
+    if not len(steps) or np.any(steps != steps[0]) or steps[0] <= 0:
+        place = int(np.argmax(steps != steps[0])) + 1 if len(steps) else 0
+        raise InputError(f"the time stamps are not even at row {place + 1}", path.name)
+    step = float(steps[0]) / HOUR
+    years = {name: values[names == name] for name in dict.fromkeys(names.tolist())}
+    for name, series in years.items():
+        # A year by the clock may lack an hour, or have one more, where zones change their time.
+        if not YEAR_HOURS - 1 - 1e-6 <= len(series) * step <= YEAR_HOURS + 25 + 1e-6:
+            text = f"the prices of {name} cover {len(series) * step:g} h"
+            raise InputError(text, path.name, expected="whole calendar years")
+    return Prices(years, step, currency)
+
+
+def _stamps(table: TableFile, file: str) -> tuple[Floats, "np.ndarray[Any, np.dtype[np.str_]]"]:
+    for column in table.columns.values():
+        if column.is_text and len(column) > 0 and parse_stamp(column.texts()[0]) is not None:
+            texts = column.texts()
+            seconds, _ = stamp_seconds(texts)
+            if not np.isfinite(seconds).all():
+                raise column.error(int(np.argmin(np.isfinite(seconds))), "no time stamp")
+            return seconds, np.array([text.strip()[:4] for text in texts])
+    raise InputError("the table has no time stamps", file, expected="a column as 2023-01-01T00:00")

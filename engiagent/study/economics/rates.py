@@ -177,7 +177,7 @@ def _square_free(polynomial: Polynomial) -> Polynomial:
     common = _common(polynomial, slope)
     if len(common) == 1:
         return polynomial
-    return _primitive(_quotient(polynomial, common))
+    return _divided(polynomial, common)[0]
 
 
 def _prime_to_each_other(one: Polynomial, two: Polynomial) -> bool:
@@ -204,34 +204,24 @@ def _prime_to_each_other(one: Polynomial, two: Polynomial) -> bool:
 def _common(one: Polynomial, two: Polynomial) -> Polynomial:
     """Return the greatest common divisor, by primitive remainders."""
     a, b = _primitive(one), _primitive(two)
-    while len(b) > 1 or b[0]:
-        remainder = list(a)
-        while len(remainder) >= len(b):
-            factor, shift = remainder[-1], len(remainder) - len(b)
-            remainder = [value * b[-1] for value in remainder]
-            for k, value in enumerate(b):
-                remainder[k + shift] -= factor * value
-            while len(remainder) > 1 and not remainder[-1]:
-                remainder.pop()
-            if len(remainder) == 1 and len(b) == 1:
-                break
-        a, b = b, _primitive(remainder)
-        if len(a) == 1:
-            return [1]
+    while any(b):
+        a, b = b, _divided(a, b)[1]
     return a
 
 
-def _quotient(polynomial: Polynomial, divisor: Polynomial) -> Polynomial:
-    """Return the exact quotient up to a factor."""
+def _divided(polynomial: Polynomial, divisor: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """Return quotient and remainder, each up to a factor."""
     rest = [Fraction(value) for value in polynomial]
-    quotient = [Fraction(0)] * (len(rest) - len(divisor) + 1)
-    for shift in reversed(range(len(quotient))):
-        factor = rest[shift + len(divisor) - 1] / divisor[-1]
-        quotient[shift] = factor
+    quotient = [Fraction(0)] * max(len(rest) - len(divisor) + 1, 1)
+    for shift in reversed(range(len(rest) - len(divisor) + 1)):
+        factor = quotient[shift] = rest[shift + len(divisor) - 1] / divisor[-1]
         for k, value in enumerate(divisor):
             rest[k + shift] -= factor * value
-    scale = lcm(*(value.denominator for value in quotient))
-    return [int(value * scale) for value in quotient]
+    whole, left = (
+        [int(value * lcm(*(v.denominator for v in part))) for value in part]
+        for part in (quotient, rest)
+    )
+    return _primitive(whole), _primitive(left)
 
 
 def _primitive(polynomial: Polynomial) -> Polynomial:
@@ -253,15 +243,6 @@ class BreakEven:
     earnings: tuple[float, ...]  # what each year brings after fixed costs, shape (N,). [money/a]
     # the internal rates at that capital, found again from the cash flows: the target is one of them
     rates: InternalRates
-
-    def per(self, amount: float) -> float:
-        """Return the capital for a unit of an amount, as kW of power.
-
-        Raises InputError when the amount is not above 0.
-        """
-        if not (np.isfinite(amount) and amount > 0):
-            raise InputError(f"the size is {amount}; give a number above 0")
-        return self.capital / amount
 
 
 def break_even_capital(

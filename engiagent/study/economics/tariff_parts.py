@@ -145,43 +145,39 @@ class TariffParts:
         self._parameter(f"{name}_at", members, None, "billing group", self.time, kind)
         amount = f"sum({self.imported}[t]*dt(t) for t in {self.time} if {name}_at[t] == g)"
         most = amount.replace(f"{self.imported}[t]", f"({self.limit})") if self.limit else None
-        self._tiers(name, amount, limits, price[periods], "kWh", self._taxed(charge.name), most)
+        table = (limits, price[periods])
+        self._tiers(name, amount, table, "kWh", self._taxed(charge.name), most)
 
     def _tiers(
         self,
         name: str,
         amount: str,
-        limits: Floats,
-        prices: Floats,
+        table: tuple[Floats, Floats],
         unit: str,
         factor: float,
         most: str | None,
     ) -> None:
         """Fill tiers with an amount of each element ``g`` of the set ``<name>_G``.
 
-        ``limits`` are where tiers end and ``prices`` theirs, shape (groups, tiers).
+        ``table`` has where tiers end and their prices, shape (groups, tiers).
         """
+        limits, prices = table
         below = np.concatenate((np.zeros_like(limits[:, :1]), limits[:, :-1]), axis=1)
         widths = np.where(np.isinf(below), 0.0, limits - np.where(np.isinf(below), 0.0, below))
-        count, over = widths.shape[1], f"g in {name}_G"
-        money = f"{self.tariff.currency}/{unit}"
-        open_ended = np.isinf(widths)
-        rises = _rises(prices, widths)
-        parts = []
-        for k in range(count):
-            tier = f"{name}_tier{k + 1}"
-            self._parameter(
-                f"{tier}_price",
-                (factor * prices[:, k]).tolist(),
-                money,
-                f"price of tier {k + 1}",
-                f"{name}_G",
-            )
+        groups, over = f"{name}_G", f"g in {name}_G"
+        open_ended, parts = np.isinf(widths), []
+        # Whether no tier with room is cheaper than one below it.
+        rows = zip(prices, widths, strict=True)
+        rises = all((np.diff(row[room > 0]) >= 0).all() for row, room in rows)
+        for k in range(widths.shape[1]):
+            tier, price = f"{name}_tier{k + 1}", (factor * prices[:, k]).tolist()
+            what, money = f"price of tier {k + 1}", f"{self.tariff.currency}/{unit}"
+            self._parameter(f"{tier}_price", price, money, what, groups)
             self._variable(tier, over, unit, 0, most, description=f"in tier {k + 1}")
             if not open_ended[:, k].all():
-                self._width(tier, widths[:, k], unit, f"{name}_G")
+                self._width(tier, widths[:, k], unit, groups)
             parts.append(tier)
-            self.costs.append(f"sum({tier}_price[g]*{tier}[g] for g in {name}_G)")
+            self.costs.append(f"sum({tier}_price[g]*{tier}[g] for g in {groups})")
             if k and not rises and not open_ended[:, k - 1].all():
                 self._in_order(parts[-2], tier, over)
         total = " + ".join(f"{part}[g]" for part in parts)
@@ -226,9 +222,8 @@ class TariffParts:
         self._set(f"{name}_G", labels)
         over = f"g in {name}_G"
         self._parameter(f"{name}_so_far", known, "kW", "peak before the horizon", f"{name}_G")
-        self._parameter(
-            f"{name}_least", least[month, at].tolist(), "kW", "least billed demand", f"{name}_G"
-        )
+        floor = least[month, at].tolist()
+        self._parameter(f"{name}_least", floor, "kW", "least billed demand", f"{name}_G")
         most = None
         if self.limit is not None:
             known_most = float(max(*known, least.max(), 0.0))
@@ -241,7 +236,8 @@ class TariffParts:
         if charge.ratchet is not None:
             self._ratchet(charge, metered, name, month, at, labels)
         limits, prices = (table[at] for table in demand_tiers(charge))
-        self._tiers(name, f"{name}_billed[g]", limits, prices, "kW", self._taxed(charge.name), most)
+        factor = self._taxed(charge.name)
+        self._tiers(name, f"{name}_billed[g]", (limits, prices), "kW", factor, most)
 
     def _windows(self, name: str, metered: Metered, labels: list[str], count: int) -> None:
         """Hold the peak of each window's group above the window's mean."""
@@ -259,25 +255,14 @@ class TariffParts:
         length_at, label_at = np.zeros(count, dtype=np.int64), [labels[0]] * count
         for start, length, label in zip(starts.tolist(), lengths.tolist(), labels, strict=True):
             length_at[start], label_at[start] = length, label
-        self._parameter(
-            f"{name}_window",
-            length_at.tolist(),
-            "1",
-            "periods of the demand window that starts",
-            self.time,
-        )
-        self._parameter(
-            f"{name}_at", label_at, None, "billed with", self.time, f"element of {name}_G"
-        )
+        what, kind = "periods of the demand window that starts", f"element of {name}_G"
+        self._parameter(f"{name}_window", length_at.tolist(), "1", what, self.time)
+        self._parameter(f"{name}_at", label_at, None, "billed with", self.time, kind)
         for length in np.unique(lengths).tolist():
             terms = [f"{self.imported}[t{f' + {k}' if k else ''}]" for k in range(length)]
             mean = terms[0] if length == 1 else f"({' + '.join(terms)})/{length}"
-            self._row(
-                f"{name}_window{length}",
-                f"{name}_peak[{name}_at[t]] >= {mean}",
-                f"t in {self.time}",
-                f"{name}_window[t] == {length}",
-            )
+            row, where = f"{name}_peak[{name}_at[t]] >= {mean}", f"{name}_window[t] == {length}"
+            self._row(f"{name}_window{length}", row, f"t in {self.time}", where)
 
     def _ratchet(
         self,
@@ -304,20 +289,11 @@ class TariffParts:
                     fractions.append(float(floor[m2, p2]))
         for number, fraction in enumerate(sorted(set(fractions)), 1):
             chosen = [pair for pair, f in zip(pairs, fractions, strict=True) if f == fraction]
-            self.sets.append(
-                SetDef(
-                    name=f"{name}_R{number}",
-                    kind="tuples",
-                    of=(f"{name}_G", f"{name}_G"),
-                    elements=tuple(chosen),
-                )
-            )
+            pair, of = f"{name}_R{number}", (f"{name}_G", f"{name}_G")
+            self.sets.append(SetDef(name=pair, kind="tuples", of=of, elements=tuple(chosen)))
             self._parameter(f"{name}_fraction{number}", fraction, "1", "of an earlier peak")
-            self._row(
-                f"{name}_ratchet{number}",
-                f"{name}_billed[a] >= {name}_fraction{number}*{name}_peak[b]",
-                f"(a, b) in {name}_R{number}",
-            )
+            row = f"{name}_billed[a] >= {name}_fraction{number}*{name}_peak[b]"
+            self._row(f"{name}_ratchet{number}", row, f"(a, b) in {pair}")
 
     # -- pieces -----------------------------------------------------------------------------------
 
@@ -373,9 +349,3 @@ class TariffParts:
                 source_reference=SOURCE,
             )
         )
-
-
-def _rises(prices: Floats, widths: Floats) -> bool:
-    """Whether no tier with room is cheaper than one below it."""
-    rows = zip(prices, widths, strict=True)
-    return all((np.diff(row[room > 0]) >= 0).all() for row, room in rows)

@@ -24,7 +24,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ExpressionDef, VariableDef
+from engiagent.blueprint.document import Blueprint, ExpressionDef, ObjectiveDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import InputError
 from engiagent.formulations.expansion import expand
@@ -145,14 +145,7 @@ def _joined(full: Blueprint, writer: TariffParts) -> Blueprint:
     if objective is not None:
         both = f"({objective.expression}) + {name}_cost"
         changed["objective_function"] = replace(objective, expression=both)
-    document = full.with_core(**changed)
-    if objective is None:
-        data = document.to_dict()
-        data["core_model_elements"]["objective_function"] = {
-            "name": "bill",
-            "sense": "minimize",
-            "expression": f"{name}_cost",
-            "unit": currency,
-        }
-        return Blueprint.from_dict(data)
-    return Blueprint.from_dict(document.to_dict())
+    else:
+        goal = ObjectiveDef(name="bill", sense="minimize", expression=f"{name}_cost", unit=currency)
+        changed["objective_function"] = goal
+    return Blueprint.from_dict(full.with_core(**changed).to_dict())
