@@ -8,7 +8,7 @@ import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models.battery import Battery
-from engiagent.models.battery_ageing import BatteryAgeing, CalendarAgeing, WoehlerCurve
+from engiagent.models.battery_ageing import lost_share
 from engiagent.models.battery_losses import ConverterLoss, PiecewiseLoss, QuadraticLoss
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
@@ -139,42 +139,11 @@ def _aged(unit: Unit, run: Run) -> Run:
     energy = run.trajectories[0]
     slots = (*AGEING, "cycle_exponent", "end_of_life_loss")
     given = {slot: value for slot in slots if (value := unit.single(slot)) is not None}
-    lost = lost_share(energy.declared / unit.need("energy_capacity"), unit.hours, **given)
+    content = np.clip(energy.declared / unit.need("energy_capacity"), 0.0, 1.0)
+    lost = lost_share(content, unit.hours, **given)
     most = unit.single("capacity_loss_max")
     state = unit.trajectory("capacity_loss", lost, float(lost.max()), upper=most)
     return Run((energy, state), run.results, run.excesses)
-
-
-def lost_share(
-    charge: Floats,
-    hours: Floats,
-    *,
-    cycles_at_full_depth: float | None = None,
-    cycle_exponent: float = 1.0,
-    calendar_rate: float | None = None,
-    end_of_life_loss: float = 0.2,
-) -> Floats:
-    """Return the share of its capacity that a new battery has lost at each instant.
-
-    Parameters
-    ----------
-    charge
-        State of charge at the N+1 instants, as a share of the capacity. [-]
-    hours
-        Length of the N periods. [h]
-    cycles_at_full_depth, cycle_exponent, calendar_rate, end_of_life_loss
-        As the slots of a battery.
-    """
-    ageing = BatteryAgeing(
-        cycle_life=None
-        if cycles_at_full_depth is None
-        else WoehlerCurve(cycles_at_full_depth=cycles_at_full_depth, exponent=cycle_exponent),
-        calendar=None if calendar_rate is None else CalendarAgeing(rate=calendar_rate),
-        end_of_life_loss=end_of_life_loss,
-    )
-    share = np.clip(charge, 0.0, 1.0)
-    capacity = ageing.assess(share, CalendarAgeing.reference_temperature, hours).capacity
-    return np.asarray(1.0 - capacity)
 
 
 def storage_rows(unit: Unit, battery: Battery, word: str) -> Iterator[ConstraintDef]:

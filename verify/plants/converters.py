@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
-from engiagent.models import Cooler, Heater
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.rows import known, row, written
 from engiagent.verify.plants.run import Run
@@ -21,8 +20,7 @@ def _execute(unit: Unit) -> Run:
     if power is None:
         power = np.divide(unit.decision(word), cop)
         return Run((), (unit.result("electric_power", power, f"its {word}"),))
-    given = Heater(cop=cop).heat(power) if word == "heat" else Cooler(cop=cop).cooling(power)
-    return Run((), (unit.result(word, given, "its electric power"),))
+    return Run((), (unit.result(word, cop * power, "its electric power"),))
 
 
 def _rows(unit: Unit) -> Iterator[ConstraintDef]:

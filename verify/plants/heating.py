@@ -7,7 +7,7 @@ import numpy as np
 
 from engiagent.models.hvac.boiler import Boiler
 from engiagent.models.hvac.curves import Biquadratic, Polynomial, Surface
-from engiagent.models.hvac.heat_pump import CarnotCop, Cycling, HeatPump
+from engiagent.models.hvac.heat_pump import CarnotCop, HeatPump
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.partload import Machine, Operated, by_table, operated
@@ -28,10 +28,6 @@ class Stated:
     def at(self, x: object, y: object) -> Floats:
         """Return the stated values."""
         return self.values
-
-    def valid(self, x: object, y: object) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Return that they hold everywhere."""
-        return np.ones(self.values.shape, dtype=bool)
 
 
 def _execute_pump(unit: Unit) -> Run:
@@ -93,7 +89,7 @@ def heat_pump(unit: Unit) -> tuple[HeatPump, Floats, Floats]:
         capacity_map=None if capacity is None else Biquadratic(capacity),
         modulation=Polynomial(unit.table("modulation_curve") or (1.0,)),
         minimum_part_load=unit.need("minimum_part_load"),
-        cycling=Cycling(coefficient=unit.need("cycling_coefficient")),
+        cycling=unit.need("cycling_coefficient"),
         standby_power=unit.need("standby_power"),
     )
     return model, source, sink

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engiagent.models.storage.hot_water import HotWaterTank
-from engiagent.models.storage.stratified_tank import Port, StratifiedTank
+from engiagent.models.storage.stratified_tank import StratifiedTank
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Result, Run
@@ -22,20 +21,15 @@ def _execute(unit: Unit) -> Run:
     over = unit.periods
     hours, ambient = unit.hours, unit.series("ambient_temperature")
     low, high = unit.need("temperature_min"), unit.need("temperature_max")
-    missing = np.zeros(over.size)
-    if drawn:
-        path = HotWaterTank(tank=tank).simulate(
-            start,
-            step_hours=hours,
-            heat=heat,
-            ambient=ambient,
-            use=unit.series("use"),
-            use_temperature=unit.series("use_temperature"),
-            cold_temperature=unit.series("cold_temperature"),
-        )
-        layers, missing = path.temperature, path.draw.missing
-    else:
-        layers = tank.simulate(start, step_hours=hours, heat=heat, ambient=ambient)
+    draws = ("use", "use_temperature", "cold_temperature") if drawn else ()
+    path = tank.simulate(
+        start,
+        step_hours=hours,
+        heat=heat,
+        ambient=ambient,
+        **{slot: unit.series(slot) for slot in draws},
+    )
+    layers, missing = path.temperature, path.missing
     held = tank.energy(layers, low)
     full = float(tank.energy(np.full(tank.layers, high), low))
     states = (
@@ -70,12 +64,10 @@ def _tank(unit: Unit) -> StratifiedTank:
     if count != int(count):
         raise EvaluationError(f"{unit.name} has {count:g} layers; give a whole number")
     layers = int(count)
-    ports = (Port(inlet=layers - 1, outlet=0),) if unit.given("use") else ()
     return StratifiedTank(
         mass=unit.need("mass"),
         layers=layers,
         **unit.numbers("height", "area", "conductivity", "loss_conductance"),
-        ports=ports,
     )
 
 

@@ -113,7 +113,7 @@ def zones(unit: Unit) -> Battery:
     hot, cool = unit.need("hot_temperature"), unit.need("cold_temperature")
     return Battery(
         energy_capacity=float(tank.energy(hot, cool)),
-        self_discharge=unit.need("loss_conductance") / float(tank.capacity),
+        self_discharge=unit.need("loss_conductance") / tank.capacity,
     )
 
 
@@ -137,22 +137,17 @@ def _tank_rows(unit: Unit) -> Iterator[ConstraintDef]:
         expression=f"{low!r}[degC] <= {state}[i] <= {high!r}[degC]",
         forall=(f"i in {instants.name}",),
     )
-    start = unit.single("initial_temperature")
-    if start is not None:
-        text = f"{state}[first({instants.name})] == {start!r}[degC]"
+    first = unit.single("initial_temperature")
+    if first is not None:
+        text = f"{state}[first({instants.name})] == {first!r}[degC]"
         yield row(f"{unit.name} start", text, None)
     charge, discharge = (known(unit, word) for word in ("charge", "discharge"))
     hours, ambient = unit.hours, unit.series("ambient_temperature")
     same = (hours == hours[0]).all() and (ambient == ambient[0]).all()
     if charge is None or discharge is None or not same:
         return
-    ends = (
-        body(unit)
-        .simulate(
-            [0.0, 0.0, 1.0], step_hours=hours[:1], heat=np.array([[0.0, 1.0, 0.0]]), ambient=0.0
-        )
-        .temperature[1]
-    )
+    start, heat = np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])
+    ends = body(unit).step(start, step_hours=hours[0], heat=heat, ambient=0.0).temperature
     keep, gain = float(ends[2] - ends[0]), float(ends[1] - ends[0])
     around, sign = f"{float(ambient[0])!r}[degC]", "-" if cold(unit) else ""
     text = (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engiagent.models.ev import EvFleet, Sessions
+from engiagent.models.ev import Sessions, Vehicle
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run
@@ -17,11 +17,11 @@ def _execute(unit: Unit) -> Run:
     if not np.allclose(hours, hours[0], rtol=1e-12, atol=0.0):
         raise EvaluationError(f"{unit.name} needs steps of one length")
     step = float(hours[0])
-    into = unit.flow("charge")[:, None]
+    into = unit.flow("charge")
     given = unit.claimed("discharge")
-    out = np.zeros_like(into) if given is None else np.maximum(given, 0.0)[:, None]
+    out = np.zeros_like(into) if given is None else np.maximum(given, 0.0)
     path = car.simulate(sessions, into, out, step)
-    energy = path.energy[:, 0]
+    energy = path.energy
     _, claimed = unit.state("state_of_charge")
     full = unit.need("energy_capacity")
     plugged = np.isfinite(energy)
@@ -33,17 +33,17 @@ def _execute(unit: Unit) -> Run:
     state = unit.trajectory(
         "state_of_charge", held, full, lower=low, upper=np.where(plugged, full, np.inf)
     )
-    results = () if given is not None else (unit.result("discharge", out[:, 0], "the plan"),)
+    results = () if given is not None else (unit.result("discharge", out, "the plan"),)
     return Run((state,), results, _limits(unit, (car, sessions), (into, out, step)))
 
 
 def _limits(
-    unit: Unit, model: tuple[EvFleet, Sessions], powers: tuple[Floats, Floats, float]
+    unit: Unit, model: tuple[Vehicle, Sessions], powers: tuple[Floats, Floats, float]
 ) -> tuple[Excess, ...]:
     car, sessions = model
     excess, over = car.excess(sessions, *powers), unit.periods
     rating, full = unit.need("charge_power_max"), unit.need("energy_capacity")
-    _, _, end = car.periods_of(sessions, over.size, powers[2])
+    _, _, end = sessions.periods(over.size, powers[2])
     lacking = np.zeros(over.size + 1)
     np.maximum.at(lacking, np.clip(end, 0, over.size), excess.shortfall)
     # A plan that owns to what lacks is held to that.
@@ -52,12 +52,12 @@ def _limits(
         lacking[1:] -= np.maximum(admitted, 0.0)
     plug = "beyond what its plug gives, and nothing while it is away,"
     return (
-        unit.excess("limit", "charge", excess.charge[:, 0], rating, plug),
-        unit.excess("limit", "discharge", excess.discharge[:, 0], rating, plug),
+        unit.excess("limit", "charge", excess.charge, rating, plug),
+        unit.excess("limit", "discharge", excess.discharge, rating, plug),
         unit.fault(
             "both",
             f"{unit.name} in one direction at a time",
-            excess.both[:, 0],
+            excess.both,
             "kW",
             rating,
             "it charges and discharges at once",
@@ -84,17 +84,17 @@ def _held(energy: Floats) -> Floats:
     return np.asarray(energy[np.where(place < 0, int(np.argmax(plugged)), place)])
 
 
-def vehicle(unit: Unit) -> EvFleet:
+def vehicle(unit: Unit) -> Vehicle:
     """Return the model of one vehicle."""
-    return EvFleet(
-        energy_capacity=[unit.need("energy_capacity")],
+    return Vehicle(
         **unit.numbers(
+            "energy_capacity",
             "charge_power_max",
             "discharge_power_max",
             "charge_efficiency",
             "discharge_efficiency",
             "minimum_energy",
-        ),
+        )
     )
 
 
@@ -107,11 +107,7 @@ def stays(unit: Unit) -> Sessions:
             raise EvaluationError(f"{unit.name} has no {slot}")
         found[slot] = np.asarray(values)
     required = unit.table("required_energy")
-    return Sessions(
-        vehicle=np.zeros(len(found["arrival"])),
-        required_energy=0.0 if required is None else np.asarray(required),
-        **found,
-    )
+    return Sessions(required_energy=0.0 if required is None else np.asarray(required), **found)
 
 
 ENTRIES = {
