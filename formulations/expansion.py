@@ -48,10 +48,8 @@ def _without_components(blueprint: Blueprint) -> Blueprint:
     instants = {str(s.of): s.name for s in core.sets if s.kind == "instants"}
     around = Surroundings(core, instants, over=over)
     fragments = _build(needed, around)
-    new = Fragment()
-    for component in core.components:
-        if not component.expanded:
-            new += fragments[component.name]
+    added = [part for c in core.components if not c.expanded for part in fragments[c.name].parts]
+    new = Fragment.of(added)
     balances = _balances(core, fragments)
     _refuse_taken(core, new, balances)
     return blueprint.with_core(

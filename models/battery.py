@@ -60,7 +60,7 @@ class Battery:
     self_discharge: float = 0.0  # rate of the standing loss. At least 0. [1/h]
 
     def __post_init__(self) -> None:
-        positive(self.energy_capacity, "the energy capacity", "kWh", "200")
+        positive(self.energy_capacity, "the energy capacity", "kWh")
         not_negative(self.charge_power_max, "the charge power limit", "kW", finite=False)
         not_negative(self.discharge_power_max, "the discharge power limit", "kW", finite=False)
         fraction(self.charge_efficiency, "the charge efficiency")
@@ -101,7 +101,7 @@ class Battery:
         initial_energy: float | None = None,
         scheme: BatteryScheme = "exact",
     ) -> Floats:
-        """Return the energy at the N+1 instants; limits are reported by nobody here. [kWh].
+        """Return the energy at the N+1 instants; limits are not enforced. [kWh].
 
         ``charge``, ``discharge``: mean terminal powers of the N periods, shape (N,). [kW]
         ``step_hours``: length of each period, one number or shape (N,). [h] ``initial_energy``:

@@ -1,4 +1,4 @@
-r"""Losses of a converter by power: quadratic or piecewise linear, with their inverses.
+r"""Losses of a converter by power: quadratic or piecewise linear.
 
 A converter that carries the power :math:`P \ge 0` at its terminals loses
 
@@ -16,16 +16,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, ParameterError, compatible, increasing, within
-
-
-def _powers(values: npt.ArrayLike) -> Floats:
-    return within(values, "the power", "kW", low=0.0)
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    increasing,
+    not_negative,
+    positive,
+    within,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuadraticLoss:
-    """Loss as a quadratic of the power; parameters are numbers or arrays over units.
+    """Loss as a quadratic of the power.
 
     Attributes
     ----------
@@ -46,38 +49,25 @@ class QuadraticLoss:
     [0.25, 0.75, 1.75]
     """
 
-    rated_power: npt.ArrayLike
-    no_load: npt.ArrayLike = 0.0
-    proportional: npt.ArrayLike = 0.0
-    quadratic: npt.ArrayLike = 0.0
-    standby: npt.ArrayLike | None = None
+    rated_power: float
+    no_load: float = 0.0
+    proportional: float = 0.0
+    quadratic: float = 0.0
+    standby: float | None = None
 
     def __post_init__(self) -> None:
-        within(self.rated_power, "the rated power", "kW", low=0.0, above=True)
-        within(self.no_load, "the no-load loss", "kW", low=0.0)
-        p1 = within(self.proportional, "the proportional loss", "-", low=0.0)
-        p2 = within(self.quadratic, "the quadratic loss", "-", low=0.0)
-        if self.standby is not None:
-            within(self.standby, "the standby power", "kW", low=0.0)
-        compatible(
-            rated_power=self.rated_power,
-            no_load=self.no_load,
-            proportional=p1,
-            quadratic=p2,
-            standby=0.0 if self.standby is None else self.standby,
-        )
+        positive(self.rated_power, "the rated power", "kW")
+        not_negative(self.no_load, "the no-load loss", "kW")
+        p1 = not_negative(self.proportional, "the proportional loss", "-")
+        p2 = not_negative(self.quadratic, "the quadratic loss", "-")
         within(p1 + 2.0 * p2, "the marginal loss at the rated power", "-", high=1.0, below=True)
+        not_negative(self.standby or 0.0, "the standby power", "kW")
 
     def loss(self, power: npt.ArrayLike) -> Floats:
         """Return the loss at a terminal power of either direction. [kW]."""
-        at = _powers(power)
-        none, p1, p2, rated = (
-            np.asarray(value, dtype=np.float64)
-            for value in (self.no_load, self.proportional, self.quadratic, self.rated_power)
-        )
-        compatible(power=at, units=none + p1 + p2 + rated)
-        idle = none if self.standby is None else np.asarray(self.standby, dtype=np.float64)
-        return np.asarray(np.where(at > 0, none + p1 * at + p2 * at**2 / rated, idle))
+        at = not_negative(power, "the power", "kW")
+        running = self.no_load + self.proportional * at + self.quadratic * at**2 / self.rated_power
+        return np.where(at > 0, running, self.no_load if self.standby is None else self.standby)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +89,7 @@ class PiecewiseLoss:
 
     def __post_init__(self) -> None:
         points = increasing(self.power, "the powers of the losses")
-        lost = within(self.losses, "a loss", "kW", low=0.0)
+        lost = not_negative(self.losses, "a loss", "kW")
         if points[0] != 0.0 or lost.shape != points.shape:
             raise ParameterError(
                 f"the losses have {len(points)} powers from {points[0]:g} kW and {lost.size} "
@@ -107,17 +97,15 @@ class PiecewiseLoss:
             )
         slope = np.diff(lost) / np.diff(points)
         within(slope, "the rise of the loss with power", "-", low=0.0, high=1.0, below=True)
-        if self.standby is not None:
-            within(self.standby, "the standby power", "kW", low=0.0)
+        not_negative(self.standby or 0.0, "the standby power", "kW")
 
     def loss(self, power: npt.ArrayLike) -> Floats:
         """Return the loss at a terminal power of either direction. [kW]."""
-        at = _powers(power)
+        at = not_negative(power, "the power", "kW")
         points, lost = np.array(self.power), np.array(self.losses)
         slope = (lost[-1] - lost[-2]) / (points[-1] - points[-2])
         running = np.interp(at, points, lost) + slope * np.maximum(at - points[-1], 0.0)
-        idle = lost[0] if self.standby is None else self.standby
-        return np.where(at > 0, running, idle)
+        return np.where(at > 0, running, lost[0] if self.standby is None else self.standby)
 
 
 ConverterLoss = QuadraticLoss | PiecewiseLoss

@@ -23,18 +23,24 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, ParameterError, compatible, increasing, numbers, within
-
-Booleans = npt.NDArray[np.bool_]
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    increasing,
+    not_negative,
+    numbers,
+    positive,
+    share,
+    within,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChpOutput:
-    """Flows of a unit that runs; arrays of the shape of the inputs."""
+    """What an engine takes and gives beside its power."""
 
     fuel: Floats  # by the lower heating value. [kW]
     heat: Floats  # [kW]
-    loss: Floats  # fuel that is neither power nor heat. At least 0. [kW]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +64,11 @@ class PartLoadChp:
     thermal_efficiency: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        within(self.rated_power, "the rated power", "kW", low=0.0, above=True)
+        positive(self.rated_power, "the rated power", "kW")
         load = increasing(self.load, "the loads", least=1)
         within(load, "a load", "-", low=0.0, high=1.0, above=True)
-        electric = within(
-            self.electric_efficiency, "an electric efficiency", "-", low=0.0, high=1.0, above=True
-        )
-        thermal = within(self.thermal_efficiency, "a thermal efficiency", "-", low=0.0, high=1.0)
+        electric = positive(self.electric_efficiency, "an electric efficiency", "-")
+        thermal = share(self.thermal_efficiency, "a thermal efficiency")
         if not len(load) == len(electric) == len(thermal):
             raise ParameterError(
                 f"there are {len(load)} loads, {len(electric)} electric and {len(thermal)} thermal "
@@ -87,18 +91,15 @@ class PartLoadChp:
         return self.load[0] * self.rated_power
 
     def output(self, power: npt.ArrayLike) -> ChpOutput:
-        """Return fuel, heat and loss at powers between the minimum and the rated one.
+        """Return fuel and heat at electric powers [kW]; at none the unit stands and takes nothing.
 
-        Outside them the efficiencies of the nearest end hold; at no
-        power the unit stands and takes nothing.
-
-        ``power``: electric. At least 0. [kW]
+        Beyond the minimum and the rated power the efficiencies of the nearest end hold.
         """
-        at = within(power, "the power", "kW", low=0.0)
+        at = not_negative(power, "the power", "kW")
         load = at / self.rated_power
         fuel = at / np.interp(load, self.load, self.electric_efficiency)
         heat = fuel * np.interp(load, self.load, self.thermal_efficiency)
-        return ChpOutput(fuel=fuel, heat=heat, loss=fuel - at - heat)
+        return ChpOutput(fuel=fuel, heat=heat)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,17 +144,16 @@ class ExtractionChp:
     fuel_quadratic: float = 0.0
 
     def __post_init__(self) -> None:
-        top = within(self.condensing_power_max, "the condensing power", "kW", low=0.0, above=True)
-        within(
-            self.condensing_power_min, "the least condensing power", "kW", low=0.0, high=float(top)
-        )
+        top = float(positive(self.condensing_power_max, "the condensing power", "kW"))
+        least = "the least condensing power"
+        within(self.condensing_power_min, least, "kW", low=0.0, high=top)
         within(self.power_loss, "the power loss", "-", low=0.0, high=1.0, below=True)
-        within(self.power_to_heat, "the power to heat ratio", "-", low=0.0)
-        within(self.back_pressure_offset, "the back-pressure offset", "kW", high=float(top))
-        within(self.heat_max, "the greatest heat", "kW", low=0.0, above=True, finite=False)
-        within(self.fuel_no_load, "the fuel without load", "kW", low=0.0)
-        within(self.fuel_slope, "the fuel slope", "-", low=0.0, above=True)
-        within(self.fuel_quadratic, "the quadratic fuel", "1/kW", low=0.0)
+        not_negative(self.power_to_heat, "the power to heat ratio", "-")
+        within(self.back_pressure_offset, "the back-pressure offset", "kW", high=top)
+        positive(self.heat_max, "the greatest heat", "kW", finite=False)
+        not_negative(self.fuel_no_load, "the fuel without load", "kW")
+        positive(self.fuel_slope, "the fuel slope", "-")
+        not_negative(self.fuel_quadratic, "the quadratic fuel", "1/kW")
         if self.power_loss + self.power_to_heat == 0.0 and np.isinf(self.heat_max):
             raise ParameterError(
                 "nothing bounds the heat: power loss and power to heat are 0; give heat_max in kW"
@@ -214,32 +214,16 @@ class ExtractionChp:
         return np.asarray(np.roll(ordered, -int(start), axis=0)) + 0.0
 
     def fuel(self, power: npt.ArrayLike, heat: npt.ArrayLike) -> Floats:
-        """Return the fuel of a running unit for power and heat of any shape. [kW].
-
-        The formula holds outside the operating region too, which :meth:`excess` tells.
-        """
-        equivalent = self.condensing_power(power, heat)
+        """Return the fuel of a running unit for power and heat, in its region or not. [kW]."""
+        electric = not_negative(power, "the power", "kW")
+        equivalent = electric + self.power_loss * not_negative(heat, "the heat", "kW")
         return np.asarray(
             self.fuel_no_load + self.fuel_slope * equivalent + self.fuel_quadratic * equivalent**2
         )
 
-    def output(self, power: npt.ArrayLike, heat: npt.ArrayLike) -> ChpOutput:
-        """Return fuel and loss of a running unit; arguments as in :meth:`fuel`."""
-        burnt = self.fuel(power, heat)
-        given = np.broadcast_to(np.asarray(heat, dtype=np.float64), burnt.shape)
-        return ChpOutput(fuel=burnt, heat=given, loss=burnt - given - np.asarray(power))
-
-    def condensing_power(self, power: npt.ArrayLike, heat: npt.ArrayLike) -> Floats:
-        """Return the power that the same fuel gives without heat. [kW]."""
-        electric = within(power, "the power", "kW", low=0.0)
-        thermal = within(heat, "the heat", "kW", low=0.0)
-        compatible(power=electric, heat=thermal)
-        return np.asarray(electric + self.power_loss * thermal)
-
     def excess(self, power: npt.ArrayLike, heat: npt.ArrayLike) -> Floats:
         """Return by how much each row of :meth:`halfplanes` is left, shape (…, rows). [kW]."""
         matrix, limit = self.halfplanes()
-        compatible(power=power, heat=heat)
         electric, thermal = np.broadcast_arrays(
             numbers(power, "the power"), numbers(heat, "the heat")
         )

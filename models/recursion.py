@@ -85,31 +85,22 @@ def linear_recursion(factor: Floats, driven: Floats, initial: npt.ArrayLike) -> 
     return total
 
 
-def matrix_recursion(matrix: Floats, input_: Floats, initial: Floats) -> Floats:
-    """Return ``x`` of shape (N+1, n) with ``x[k+1] = matrix @ x[k] + input_[k]``.
-
-    ``matrix`` has shape (n, n), ``input_`` has shape (N, n).
-    """
-    total = np.concatenate((initial[None, :], input_))
-    shift = 1
-    while shift < len(total):
-        total[shift:] = total[shift:] + total[:-shift] @ matrix.T
-        matrix = matrix @ matrix
-        shift *= 2
-    return total
-
-
 def switched_recursion(
     matrices: Floats, which: npt.NDArray[np.intp], input_: Floats, initial: Floats
 ) -> Floats:
     """Return ``x`` of shape (N+1, n) with ``x[k+1] = matrices[which[k]] @ x[k] + input_[k]``.
 
-    ``matrices`` has shape (m, n, n). Where there is one matrix this is :func:`matrix_recursion`;
-    several would need a product per step and pair, N n^2 numbers, so that the steps go one by one.
+    ``matrices`` has shape (m, n, n). One matrix is squared from pass to pass; several would need a
+    product per step and pair, N n^2 numbers, so that the steps go one by one.
     """
-    if len(matrices) == 1:
-        return matrix_recursion(matrices[0], input_, initial)
     total = np.concatenate((initial[None, :], input_))
-    for k, number in enumerate(which):
-        total[k + 1] += matrices[number] @ total[k]
+    if len(matrices) > 1:
+        for k, number in enumerate(which):
+            total[k + 1] += matrices[number] @ total[k]
+        return total
+    matrix, shift = matrices[0], 1
+    while shift < len(total):
+        total[shift:] = total[shift:] + total[:-shift] @ matrix.T
+        matrix = matrix @ matrix
+        shift *= 2
     return total

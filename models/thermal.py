@@ -22,8 +22,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, ParameterError, positive, series, steps
-from engiagent.models.recursion import matrix_recursion, switched_recursion
+from engiagent.models.ranges import Floats, ParameterError, numbers, positive, series, steps
+from engiagent.models.recursion import switched_recursion
 
 ThermalScheme = Literal["exact", "euler", "implicit"]
 
@@ -41,12 +41,9 @@ class ThermalZone:
     neighbours: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        positive(self.capacitance, f"the capacitance of {self.name}", "kWh/K", "5")
+        positive(self.capacitance, f"the capacitance of {self.name}", "kWh/K")
         for resistance in (self.resistance, *self.neighbours.values()):
-            if not resistance > 0:
-                raise ParameterError(
-                    f"a resistance of {self.name} is {resistance} K/kW; give a number above 0, as 2"
-                )
+            positive(resistance, f"a resistance of {self.name}", "K/kW", finite=False)
 
 
 @dataclass(frozen=True)
@@ -158,15 +155,11 @@ class ThermalNetwork:
         shape (n,); those of the zones when None. [degC] ``scheme``: ``exact``, ``euler``
         (explicit) or ``implicit``.
         """
-        heat = np.asarray(heating, dtype=np.float64)
-        if heat.ndim == 1 and len(self.zones) == 1:
-            heat = heat[:, None]
+        heat = numbers(heating, "the heating")
         if heat.ndim != 2 or heat.shape[1] != len(self.zones):
             raise ParameterError(
                 f"the heating has the shape {heat.shape}; give (N, {len(self.zones)})"
             )
-        if not np.isfinite(heat).all():
-            raise ParameterError("the heating holds a value that is not finite")
         length = len(heat)
         outside = series(ambient, length, "the ambient temperature")
         inputs = np.column_stack((outside, heat))
@@ -174,8 +167,6 @@ class ThermalNetwork:
         different, which = np.unique(hours, return_inverse=True)
         pairs = [self.discretise(float(step), scheme) for step in different]
         start = self._start(initial)
-        if len(pairs) == 1:
-            return matrix_recursion(pairs[0][0], inputs @ pairs[0][1].T, start)
         transition = np.stack([a for a, _ in pairs])
         driven = np.empty((length, len(self.zones)))
         for number, (_, response) in enumerate(pairs):

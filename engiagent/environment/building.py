@@ -22,8 +22,8 @@ from engiagent.models.hvac.boiler import Boiler
 from engiagent.models.hvac.curves import Biquadratic, Polynomial, Table, TableEfficiency
 from engiagent.models.hvac.turbomachines import PartLoadFan
 from engiagent.models.hvac.york_calc import YorkCalcTower
-from engiagent.models.systems import electrical, signals, thermal
-from engiagent.models.systems.module import Domain, Module
+from engiagent.models.systems import electrical, thermal
+from engiagent.models.systems.module import Domain, Module, surroundings
 from engiagent.models.systems.system import Bus, System
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.execution import Plant
@@ -95,7 +95,7 @@ class Built:
         """Put a flow on a bus, or let the surroundings take or give it where there is none."""
         if bus in (None, "none"):
             bus = f"around_{full.replace('.', '_')}"
-            self.modules[bus] = signals.surroundings(domain)
+            self.modules[bus] = surroundings(domain)
             self.members[bus] = [f"{bus}.exchange"]
         bus = str(bus)
         known = self.domains.setdefault(bus, domain)
@@ -186,8 +186,7 @@ def _domain(site: Built, unit: Unit) -> tuple[Domain, bool]:
 
 def _grid(site: Built, unit: Unit) -> None:
     domain, _ = _domain(site, unit)
-    limits = (unit.largest(f"{way}_power_max") for way in ("import", "export"))
-    site.modules[unit.name] = electrical.grid(*limits, domain=domain)
+    site.modules[unit.name] = electrical.grid(domain)
     site.join(unit, "exchange", "bus")
     goal = unit.plant.bench.declarations.core.objective_function
     currency = (goal.unit or "EUR")[:3] if goal is not None else "EUR"
@@ -216,7 +215,7 @@ _AVAILABLE: Final[Mapping[str, Callable[[Unit], Any]]] = {
 
 
 def _source(site: Built, unit: Unit) -> None:
-    site.modules[unit.name] = electrical.source(limited=True)
+    site.modules[unit.name] = electrical.source()
     available = _AVAILABLE[unit.model](unit)
     site.driven(unit, "available_power", "kW", f"{unit.name}.profile", available)
     site.action(f"{unit.name}.power", writes=f"{unit.name}.limit", rest=None)
@@ -267,9 +266,9 @@ def _thermal_store(site: Built, unit: Unit) -> None:
 def _tank(site: Built, unit: Unit) -> None:
     cold, drawn = tanks.cold(unit), unit.model == "hot_water_tank"
     ways = CHARGING[:1] if drawn else CHARGING
-    limits = [*(unit.largest(f"{way}_power_max") for way in ways), 0.0][:2]
+    limits = {way: unit.largest(f"{way}_power_max") if way in ways else 0.0 for way in CHARGING}
     initial = unit.need("initial_temperature")
-    module = thermal.tank(tanks.body(unit), initial, (limits[0], limits[1]), cold=cold)
+    module = thermal.tank(tanks.body(unit), initial, limits, cold=cold)
     site.modules[unit.name] = module
     _ways(site, unit, _BUS[cold], ways)
     if drawn:
@@ -305,12 +304,9 @@ def _serve(site: Built, unit: Unit, port: str, way: str, *, asked: str | None = 
 
 def _converter(site: Built, unit: Unit) -> None:
     most = unit.largest("electric_power_max")
-    make, word, way = (
-        (thermal.heater, "heat", "heating")
-        if unit.model == "heater"
-        else (thermal.cooler, "cooling", "cooling")
-    )
-    site.modules[unit.name] = make(most)
+    cools = unit.model == "cooler"
+    word, way = ("cooling", "cooling") if cools else ("heat", "heating")
+    site.modules[unit.name] = thermal.converter(most, cooling=cools)
     site.given(unit, "cop")
     site.action(f"{unit.name}.electric_power", most)
     site.join(unit, "electric_power", "bus")
@@ -478,7 +474,7 @@ def _zones(site: Built, unit: Unit) -> None:
     }
     body = f"{unit.name}_building"
     rooms = tuple(zone.name for zone in group)
-    site.modules[body] = thermal.heat_network(network, rooms, driven=driven)
+    site.modules[body] = thermal.heat_network(network, rooms, driven)
     for zone in group:
         for way in buildings.POWERS:
             full = f"{body}.{zone.name}.{way}"
@@ -549,7 +545,7 @@ def _network(
     nodes = [node.name for node in network.nodes]
     rooms = tuple(node for node in nodes if node in heated) or (nodes[0],)
     driven = {f"{node}.{way}": most for (node, way), most in powers.items()}
-    site.modules[own] = thermal.heat_network(network, rooms, driven=driven)
+    site.modules[own] = thermal.heat_network(network, rooms, driven)
     for (node, way), most in powers.items():
         _power(site, unit, f"{own}.{node}.{way}", names[node, way], way, most)
     for name, values in boundary.items():

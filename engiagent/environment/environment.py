@@ -77,7 +77,7 @@ class Environment:
         self.steps = int(self.duration // seconds + 1e-9)
         along = self._forcing.along(self.steps, seconds) if self.steps else {}
         self._series: dict[str, list[float]] = {n: v.tolist() for n, v in along.items()}
-        self._simulation = Simulation(self.built.system, seconds / 3600.0, enforce=True)
+        self._simulation = Simulation(self.built.system, seconds / 3600.0)
         self.number = 0
 
     def reset(self, initial: Values | None = None, seed: int = 0) -> dict[str, float]:
@@ -90,7 +90,7 @@ class Environment:
                 raise InputError(f"there is no state {name!r}", expected=nearest(name, states))
             given[str(known.reads)] = value
         self.number, self.imbalance = 0, 0.0
-        self._simulation.reset(given, seed)
+        self._simulation.reset(given)
         return self._seen(self._simulation.state())
 
     def ahead(self, steps: int = 0) -> dict[str, float]:

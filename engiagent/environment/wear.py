@@ -12,8 +12,9 @@ import numpy as np
 
 from engiagent.environment.interface import amount, read_yaml
 from engiagent.errors import InputError
+from engiagent.models.battery_ageing import lost_share
 from engiagent.plant.source import nearest
-from engiagent.verify.plants.stores import AGEING, lost_share
+from engiagent.verify.plants.stores import AGEING
 from engiagent.verify.plants.unit import Unit
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def wear(
     for name, unit in batteries.items():
         full = unit.need("energy_capacity")
         given = float(np.sum(data[f"{name}.discharge"].values * hours))
-        share = data[f"{name}.state_of_charge"].values / full
+        share = np.clip(data[f"{name}.state_of_charge"].values / full, 0.0, 1.0)
         lost = float(lost_share(share, hours, **ageing[name])[-1]) if name in ageing else None
         found[name] = {"throughput": given, "full_cycles": given / full, "capacity_lost": lost}
     return found

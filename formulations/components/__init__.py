@@ -1,4 +1,8 @@
-"""Physical units as an optimiser sees them: one file each, found by the name in its slot file."""
+"""Physical units as an optimiser sees them: one function each, in the module of its family.
+
+The function has the name of its component; the module is the one that the slot file names as its
+``algebra``, or that of the component's own name.
+"""
 
 from importlib import import_module
 from typing import Final
@@ -18,5 +22,5 @@ def build(component: ComponentDef, around: Surroundings) -> Fragment:
     """
     module = import_module(f"{__name__}.{MODELS[component.model].algebra}")
     reader = Reader(component, around)
-    module.declare(reader)
+    getattr(module, component.model)(reader)
     return Fragment.of(reader.added)

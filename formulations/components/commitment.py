@@ -11,14 +11,16 @@ into single units by letting the one stop that has run the longest.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
-from engiagent.formulations.components.fragment import OPERATION
+from engiagent.formulations.components.fragment import CAPACITY, OPERATION
 from engiagent.formulations.components.reader import Reader
 
 ROUNDING = 1e-9
+STATES: Final = ("minimum_up_hours", "minimum_down_hours", "start_cost", "initially_on")
+"""The slots that make sense only for a unit that switches, whatever it is."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,23 @@ class Running:
         """How many stop in period ``t``."""
         return self.on.replace("_on[t]", "_stop[t]")
 
-    def times(self, factor: str, state: str | None = None) -> str:
-        """Return a factor times the running units, or times another of their states."""
-        state = self.on if state is None else state
-        return f"{factor}*{state}" if state else self.all(factor)
+    def times(self, factor: str) -> str:
+        """Return a factor times the running units."""
+        return f"{factor}*{self.on}" if self.on else self.all(factor)
 
     def all(self, factor: str) -> str:
         """Return a factor times all units."""
         return f"{factor}*{self.count}" if self.count else factor
+
+    def at_most(self, series: str, limit: str, of: str, words: str, suffix: str = "") -> None:
+        """Add the row by which a series is at most a limit of each that runs."""
+        text = f"{self.reader.name}_{series}[t] <= {self.times(limit)}"
+        self.reader.row(suffix or f"{series}_max", text, words, CAPACITY, of=of)
+
+    def at_least(self, series: str, limit: str, of: str, words: str) -> None:
+        """Add the row by which a series is at least a limit of each that runs."""
+        text = f"{self.reader.name}_{series}[t] >= {self.times(limit)}"
+        self.reader.row(f"{series}_min", text, words, OPERATION, of=of)
 
 
 def running(reader: Reader, because: tuple[str, ...], *, always: bool = False) -> Running:
@@ -60,39 +71,29 @@ def running(reader: Reader, because: tuple[str, ...], *, always: bool = False) -
     ``because``: the slots of the unit itself that make sense only for one that switches.
     ``always``: whether it switches whatever is filled.
     """
-    own = {"minimum_up_hours", "minimum_down_hours", "start_cost", "initially_on", *because}
     count = reader.text("count") if reader.given("count") else ""
-    switches = any(reader.component.parameters.get(slot, 0) != 0 for slot in own)
+    switches = any(reader.component.parameters.get(slot, 0) != 0 for slot in (*STATES, *because))
     if not switches and not always and reader.option("switching", False) is not True:
         return Running(reader, "", count)
     return Running(reader, f"{reader.name}_on[t]", count)
 
 
 def _declare(reader: Reader, count: str) -> None:
-    on, many = f"{reader.name}_on", count or "1"
+    name, on, many = reader.name, f"{reader.name}_on", count or "1"
+    start, stop = f"{name}_start[t]", f"{name}_stop[t]"
     whole: Literal["integer", "continuous"] = "integer" if count else "continuous"
+    words = "units that run" if count else "1 while it runs, state"
+    kind: Literal["integer", "binary"] = "integer" if count else "binary"
+    reader.variable("on", words, upper=count or 1, kind=kind, of="count")
+    for series, words in (("start", "starts"), ("stop", "stops")):
+        reader.variable(series, words, upper=count or 1, kind=whole, role="auxiliary")
     before = reader.optional("initially_on") or "0"
-    reader.variable(
-        "on",
-        "units that run" if count else "1 while it runs, state",
-        upper=count or 1,
-        kind="integer" if count else "binary",
-        of="count",
-    )
-    reader.variable("start", "starts", upper=count or 1, kind=whole, role="auxiliary")
-    reader.variable("stop", "stops", upper=count or 1, kind=whole, role="auxiliary")
-    name = reader.name
-    reader.row(
-        "switch",
-        f"{on}[t] - prev({on}[t], {before}) == {name}_start[t] - {name}_stop[t]",
-        "states, starts and stops",
-        OPERATION,
-        of="initially_on",
-    )
-    reader.row("start_runs", f"{name}_start[t] <= {on}[t]", "what starts runs", OPERATION)
-    reader.row("stop_stands", f"{name}_stop[t] <= {many} - {on}[t]", "what stops stands", OPERATION)
+    change = f"{on}[t] - prev({on}[t], {before}) == {start} - {stop}"
+    reader.row("switch", change, "states, starts and stops", OPERATION, of="initially_on")
+    reader.row("start_runs", f"{start} <= {on}[t]", "what starts runs", OPERATION)
+    reader.row("stop_stands", f"{stop} <= {many} - {on}[t]", "what stops stands", OPERATION)
     if reader.given("start_cost"):
-        text = f"{reader.text('start_cost')}*{name}_start[t]"
+        text = f"{reader.text('start_cost')}*{start}"
         reader.expression("start_cost", text, "cost of starts")
     _least(reader, "up", f"{name}_start", f"{on}[t]")
     _least(reader, "down", f"{name}_stop", f"{many} - {on}[t]")
@@ -104,21 +105,17 @@ def _least(reader: Reader, way: str, events: str, state: str) -> None:
     slot = f"minimum_{way}_hours"
     if not reader.given(slot):
         return
-    least = reader.number(slot)
-    hours = reader.hours()
+    least, hours = reader.number(slot), reader.hours()
     starts = np.concatenate(([0.0], np.cumsum(hours)))[:-1]
     first = np.searchsorted(starts, starts - least + ROUNDING, side="right")
     first = np.minimum(first, np.arange(len(starts)))
-    lag = int((np.arange(len(first)) - first).max(initial=0))
-    if lag == 0:
+    if (first == np.arange(len(first))).all():
         return
-    name = f"{way}_from"
-    window = _lately(reader.text(slot), least / hours[0])
-    if not np.all(hours == hours[0]):
-        reader.derived(
-            name, "1", first, f"first period whose events still bind, least time {way}", of=slot
-        )
-        window = f"{reader.name}_{name}[t] <= pos(s)"
+    if np.all(hours == hours[0]):
+        window = _lately(reader.text(slot), least / hours[0])
+    else:
+        words = f"first period whose events still bind, least time {way}"
+        window = f"{reader.derived(f'{way}_from', '1', first, words, of=slot)} <= pos(s)"
     text = f"sum({events}[s] for s in {reader.time} if {window} and pos(s) <= pos(t)) <= {state}"
     reader.row(f"minimum_{way}", text, f"least time {way}", OPERATION, of=slot)
 
@@ -147,13 +144,7 @@ def _begun(reader: Reader) -> None:
     left = reader.number(slot) - reader.number("initial_hours")
     starts = np.concatenate(([0.0], np.cumsum(reader.hours())))[:-1]
     bound = int((starts < left - ROUNDING).sum())
-    if bound == 0:
-        return
-    reader.row(
-        "begun",
-        f"{reader.name}_on[t] == {int(was)}",
-        "a state that has to last",
-        OPERATION,
-        where=f"pos(t) < {bound}",
-        of=(slot, "initial_hours"),
-    )
+    if bound:
+        text, where = f"{reader.name}_on[t] == {int(was)}", f"pos(t) < {bound}"
+        words, of = "a state that has to last", (slot, "initial_hours")
+        reader.row("begun", text, words, OPERATION, where=where, of=of)

@@ -1,37 +1,48 @@
-r"""An electric vehicle that is plugged in during sessions, charged and, if it can, discharged.
+"""Electric vehicles with sessions at a plug as an optimiser sees them."""
 
-.. math::
-    E_{t+1} = E_t + \Delta t\,(\eta_c P^c_t - P^d_t/\eta_d), \qquad
-    0 \le P^c_t \le a_t P^{c,\max}, \quad 0 \le P^d_t \le a_t P^{d,\max}, \qquad
-    E_{\text{departure}} \ge E_r
-
-where :math:`a` is the part of the period in which it is plugged in. A session begins with the
-energy on arrival; between sessions the content stays as it was on departure. A session that lasts
-beyond the horizon must still be able to reach its energy at full power. With the option ``soft``
-the energy may fall short by the quantity ``shortfall``, whose price belongs into the objective.
-"""
+from typing import Any, Final
 
 import numpy as np
 
 from engiagent.formulations.components.fragment import REQUIREMENT
 from engiagent.formulations.components.reader import Reader
-from engiagent.models.ev import EvFleet, Sessions
+from engiagent.models.ev import Sessions, Vehicle
 from engiagent.models.ranges import ParameterError
 
-SESSION = ("arrival", "departure", "arrival_energy", "required_energy")
+SESSION: Final = ("arrival", "departure", "arrival_energy", "required_energy")
+SIZES: Final = (
+    "energy_capacity",
+    "charge_power_max",
+    "discharge_power_max",
+    "charge_efficiency",
+    "discharge_efficiency",
+    "minimum_energy",
+)
 
 
-def declare(reader: Reader) -> None:
-    """Add the algebra of a vehicle."""
-    name = reader.name
-    plugged = f"{name}_plugged_in[t]"
+def ev(reader: Reader) -> None:
+    r"""Add a vehicle that is plugged in during sessions, charged and, if it can, discharged.
+
+    .. math::
+        E_{t+1} = E_t + \Delta t\,(\eta_c P^c_t - P^d_t/\eta_d), \qquad
+        0 \le P^c_t \le a_t P^{c,\max}, \quad 0 \le P^d_t \le a_t P^{d,\max}, \qquad
+        E_{\text{departure}} \ge E_r
+
+    where :math:`a` is the part of the period in which it is plugged in. A session begins with the
+    energy on arrival; between sessions the content stays as it was on departure. A session that
+    lasts beyond the horizon must still be able to reach its energy at full power. With the option
+    ``soft`` the energy may fall short by the quantity ``shortfall``, whose price belongs into the
+    objective.
+    """
+    plugged = f"{reader.name}_plugged_in[t]"
     most = {"charge": f"{reader.text('charge_power_max')}*{plugged}"}
     if reader.given("discharge_power_max"):
         most["discharge"] = f"{reader.text('discharge_power_max')}*{plugged}"
     _sessions(reader)
     for way, limit in most.items():
-        reader.variable(way, f"power at the plug, {way}", upper=limit, of=f"{way}_power_max")
-        reader.terminal(f"{name}_{way}[t]", limit, supplies=way == "discharge")
+        words = f"power at the plug, {way}"
+        power = reader.variable(way, words, upper=limit, of=f"{way}_power_max")
+        reader.terminal(power, limit, supplies=way == "discharge")
     over = reader.exclusive_set()
     if over is not None and "discharge" in most:
         reader.exclusive(over, "charging", *most.items())
@@ -45,48 +56,23 @@ def _energy(reader: Reader, both: bool) -> None:
     net = f"{into}*{name}_charge[t]" if into else f"{name}_charge[t]"
     if both:
         net += f" - {name}_discharge[t]" + (f"/{out}" if out else "")
+    soft, full = reader.option("soft", False) is True, reader.text("energy_capacity")
+    wanted, lack = f"{name}_wanted[t]", f" - {name}_shortfall[t]" if soft else ""
+    reader.variable("state_of_charge", "content", upper=full, of="energy_capacity")
     before = f"({name}_arrived[t] if {name}_arrives[t] > 0 else {energy}[t])"
-    comes = f"{name}_comes[t] > 0"
-    soft = reader.option("soft", False) is True
-    lack = f" - {name}_shortfall[t]" if soft else ""
-    wanted = f"{name}_wanted[t]"
-    reader.variable(
-        "state_of_charge", "content", upper=reader.text("energy_capacity"), of="energy_capacity"
-    )
-    reader.expression(
-        "content_after", f"{before} + dt(t)*({net})", "content at the end of a period"
-    )
-    reader.row(
-        "initial",
-        f"{energy}[first({reader.instants})] == {name}_first",
-        "content at the start",
-        index=(),
-        of="arrival_energy",
-    )
-    reader.row(
-        "dynamics",
-        f"{energy}[t+1] == ({name}_next[t] if {comes} else {name}_content_after[t])",
-        "energy balance",
-        of="charge_efficiency discharge_efficiency",
-    )
-    reader.row(
-        "content",
-        f"{name}_floor[t] <= {name}_content_after[t] <= {reader.text('energy_capacity')}",
-        "limits of the content",
-        of="minimum_energy energy_capacity",
-    )
-    reader.row(
-        "departure",
-        f"{name}_content_after[t] >= {wanted}{lack}",
-        "energy on departure",
-        REQUIREMENT,
-        where=f"{wanted} > 0",
-        of="required_energy",
-    )
+    text, words = f"{before} + dt(t)*({net})", "content at the end of a period"
+    after = reader.expression("content_after", text, words)
+    text = f"{energy}[first({reader.instants})] == {name}_first"
+    reader.row("initial", text, "content at the start", index=(), of="arrival_energy")
+    text = f"{energy}[t+1] == ({name}_next[t] if {name}_comes[t] > 0 else {after})"
+    reader.row("dynamics", text, "energy balance", of="charge_efficiency discharge_efficiency")
+    text = f"{name}_floor[t] <= {after} <= {full}"
+    reader.row("content", text, "limits of the content", of="minimum_energy energy_capacity")
+    text, where, words = f"{after} >= {wanted}{lack}", f"{wanted} > 0", "energy on departure"
+    reader.row("departure", text, words, REQUIREMENT, where=where, of="required_energy")
     if soft:
-        reader.variable(
-            "shortfall", "energy that lacks on departure", upper=wanted, of="required_energy"
-        )
+        words = "energy that lacks on departure"
+        reader.variable("shortfall", words, upper=wanted, of="required_energy")
 
 
 def _sessions(reader: Reader) -> None:
@@ -95,45 +81,34 @@ def _sessions(reader: Reader) -> None:
     if not np.allclose(hours, hours[0], rtol=1e-9):
         raise reader.wrong("its sessions need periods of one length")
     step, count = float(hours[0]), len(hours)
-    fleet, sessions = _fleet(reader)
+    car, sessions = _read(reader)
     try:
-        owner, begin, end = fleet.periods_of(sessions, count, step)
-        plugged = sessions.availability(count, 1, step)[:, 0]
+        owner, begin, end = sessions.periods(count, step)
     except ParameterError as error:
         raise reader.wrong(f"its sessions do not fit: {error}") from None
-    owner = owner[:, 0]
-    here = np.flatnonzero((begin < count) & (end > 0))
-    arrived, departure = np.asarray(sessions.arrival_energy), np.asarray(sessions.departure)
-    series = {
+    arrived = sessions.arrival_energy
+    series: dict[str, Any] = {
         key: np.zeros(count) for key in ("arrives", "arrived", "comes", "next", "wanted", "floor")
     }
-    least = float(np.asarray(fleet.minimum_energy))
-    gain = float(np.asarray(fleet.charge_power_max) * np.asarray(fleet.charge_efficiency))
-    for session in here:
+    for session in np.unique(owner[owner >= 0]):
         first, final = max(int(begin[session]), 0), min(int(end[session]), count) - 1
         series["arrives"][first], series["arrived"][first] = 1, arrived[session]
         if first > 0:
             series["comes"][first - 1], series["next"][first - 1] = 1, arrived[session]
-        later = max(float(departure[session]) - count * step, 0.0)
-        required = float(np.asarray(sessions.required_energy)[session]) - gain * later
-        series["wanted"][final] = max(required, 0.0)
-        series["floor"][owner == session] = min(least, arrived[session])
-    order = here[np.argsort(begin[here])]
-    start = float(arrived[order[0]]) if len(order) and begin[order[0]] <= 0 else 0.0
-    units = {"arrives": "1", "comes": "1"}
-    reader.derived(
-        "plugged_in",
-        "1",
-        plugged,
-        "part of a period in which it is plugged in",
-        of="arrival departure",
-    )
+        later = max(float(sessions.departure[session]) - count * step, 0.0)
+        gained = car.charge_power_max * car.charge_efficiency * later
+        series["wanted"][final] = max(float(sessions.required_energy[session]) - gained, 0.0)
+        series["floor"][owner == session] = min(car.minimum_energy, arrived[session])
+    start = float(arrived[owner[0]]) if owner[0] >= 0 else 0.0
+    plugged, of = sessions.availability(count, step), "arrival departure"
+    reader.derived("plugged_in", "1", plugged, "part of a period in which it is plugged in", of=of)
     reader.derived("first", "kWh", start, "content at the start", index=(), of="arrival_energy")
     for key, values in series.items():
-        reader.derived(key, units.get(key, "kWh"), values, f"{key}, by the sessions", of=SESSION)
+        unit = "1" if key in ("arrives", "comes") else "kWh"
+        reader.derived(key, unit, values, f"{key}, by the sessions", of=SESSION)
 
 
-def _fleet(reader: Reader) -> tuple[EvFleet, Sessions]:
+def _read(reader: Reader) -> tuple[Vehicle, Sessions]:
     columns = {slot: np.array(reader.values(slot)) for slot in SESSION if reader.given(slot)}
     for slot, values in columns.items():
         if not len(values):
@@ -144,20 +119,7 @@ def _fleet(reader: Reader) -> tuple[EvFleet, Sessions]:
     if len(set(counts.values())) > 1:
         shown = ", ".join(f"{slot}: {size}" for slot, size in counts.items())
         raise reader.wrong("sessions differ in number", found=shown)
-
-    sizes = {
-        slot: reader.number(slot)
-        for slot in (
-            "charge_power_max",
-            "discharge_power_max",
-            "charge_efficiency",
-            "discharge_efficiency",
-            "minimum_energy",
-        )
-    }
     try:
-        fleet = EvFleet(energy_capacity=[reader.number("energy_capacity")], **sizes)
-        vehicle = np.zeros(len(columns["arrival"]), dtype=int)
-        return fleet, Sessions(vehicle=vehicle, **columns)
+        return Vehicle(**{slot: reader.number(slot) for slot in SIZES}), Sessions(**columns)
     except ParameterError as error:
         raise reader.wrong(str(error)) from None

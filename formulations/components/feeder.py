@@ -70,8 +70,8 @@ class Layout:
         return tuple(b for b in self.branches if b.parent == bus)
 
 
-def declare(reader: Reader) -> None:
-    """Add the algebra of a feeder."""
+def feeder(reader: Reader) -> None:
+    """Add a feeder; see the module."""
     lossy = reader.scheme() == "socp"
     layout = _layout(reader)
     _variables(reader, layout, lossy)

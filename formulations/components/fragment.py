@@ -59,24 +59,21 @@ class Fragment:
     @classmethod
     def of(cls, parts: Iterable[Part]) -> "Fragment":
         """Return a fragment of parts, each kind in its own order."""
-        parts = tuple(parts)
-        return cls(
-            tuple(p for p in parts if isinstance(p, SetDef)),
-            tuple(p for p in parts if isinstance(p, ParameterDef)),
-            tuple(p for p in parts if isinstance(p, VariableDef)),
-            tuple(p for p in parts if isinstance(p, ExpressionDef)),
-            tuple(p for p in parts if isinstance(p, ConstraintDef)),
-            tuple(p for p in parts if isinstance(p, Terminal)),
-        )
+        kinds = (SetDef, ParameterDef, VariableDef, ExpressionDef, ConstraintDef, Terminal)
+        own = [*parts]
+        groups: list[Any] = [tuple(p for p in own if isinstance(p, kind)) for kind in kinds]
+        return cls(*groups)
 
-    def __add__(self, other: "Fragment") -> "Fragment":
-        return Fragment(
-            self.sets + other.sets,
-            self.parameters + other.parameters,
-            self.variables + other.variables,
-            self.expressions + other.expressions,
-            self.constraints + other.constraints,
-            self.terminals + other.terminals,
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All of it."""
+        return (
+            *self.sets,
+            *self.parameters,
+            *self.variables,
+            *self.expressions,
+            *self.constraints,
+            *self.terminals,
         )
 
 
@@ -137,35 +134,34 @@ class Surroundings:
             return None
         for ref in sorted(found, key=lambda ref: -ref.span[0]):
             decision = self._decisions[ref.name]
-            value = getattr(decision, end)
+            value, unit = getattr(decision, end), decision.unit or "1"
             if value is None or decision.index:
                 return None
-            unit = decision.unit or "1"
-            plain = f"{value!r}[{unit}]" if unit != "1" else repr(value)
-            text = f"({value})" if isinstance(value, str) else plain
+            text = f"({value})" if isinstance(value, str) else repr(value)
+            if not isinstance(value, str) and unit != "1":
+                text = f"{text}[{unit}]"
             bound = f"{bound[: ref.span[0]]}{text}{bound[ref.span[1] :]}"
         return bound
 
     def _grows(self, node: Node) -> bool:
         """Whether an expression surely grows with the decisions in it."""
-        if isinstance(node, Ref) and node.name in self._decisions:
-            return True
         if isinstance(node, Number):
             return node.value >= 0
         if isinstance(node, Ref):
+            if node.name in self._decisions:
+                return True
             given = self.parameter(node.name)
             unit = given.unit if given is not None and isinstance(given.unit, str) else "1"
             values = known_values(node.name, unit, self.core)
             return bool(values) and min(values) >= 0
         if not isinstance(node, Binary) or node.op not in "+*/":
             return False
-        bent = {
-            part: any(isinstance(r, Ref) and r.name in self._decisions for r in walk(part))
+        left, right = (
+            any(isinstance(r, Ref) and r.name in self._decisions for r in walk(part))
             for part in (node.left, node.right)
-        }
-        alone = node.op == "+" or not all(bent.values())
-        over = node.op == "/" and bent[node.right]
-        return alone and not over and self._grows(node.left) and self._grows(node.right)
+        )
+        monotone = node.op == "+" or not ((left and right) or (node.op == "/" and right))
+        return monotone and self._grows(node.left) and self._grows(node.right)
 
     def component(self, name: str) -> ComponentDef | None:
         """Return the component of a name, if there is one."""

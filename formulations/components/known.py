@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from engiagent.blueprint.document import Core, Json
+from engiagent.blueprint.document import Core, Json, ParameterDef
 from engiagent.blueprint.grammar import Node, Number, Ref, Unary, parse
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import UnitError, convert, parse_unit
@@ -22,7 +22,7 @@ def known_values(value: Json, unit: str, core: Core) -> tuple[float, ...]:
     if items is not None:
         return tuple(n for item in items for n in known_values(item, unit, core))
     try:
-        return tuple(_of(parse(value), unit, core))
+        return tuple(_values(parse(value), unit, core))
     except (EngiagentError, UnitError):
         return ()  # found and located where the expression is read
 
@@ -42,11 +42,8 @@ def known_units(value: Json, core: Core) -> tuple[str, ...]:
         node = node.operand
     if isinstance(node, Number):
         return (node.unit,) if node.unit else ()
-    if isinstance(node, Ref) and not node.indices:
-        parameter = next((p for p in core.parameters if p.name == node.name), None)
-        if parameter is not None and isinstance(parameter.unit, str):
-            return (parameter.unit,)
-    return ()
+    parameter = _parameter(node, core)
+    return (str(parameter.unit),) if parameter is not None else ()
 
 
 def bracketed(text: str) -> tuple[str, ...] | None:
@@ -62,24 +59,26 @@ def bracketed(text: str) -> tuple[str, ...] | None:
     return None if any("(" in item or ")" in item or not item for item in items) else items
 
 
-def _of(node: Node, unit: str, core: Core) -> Iterator[float]:
+def _parameter(node: Node, core: Core) -> ParameterDef | None:
+    """Return the parameter with a unit that a node names."""
+    if not isinstance(node, Ref) or node.indices:
+        return None
+    found = next((p for p in core.parameters if p.name == node.name), None)
+    return found if found is not None and isinstance(found.unit, str) else None
+
+
+def _values(node: Node, unit: str, core: Core) -> Iterator[float]:
     if isinstance(node, Unary) and node.op == "-":
-        yield from (-number for number in _of(node.operand, unit, core))
+        yield from (-number for number in _values(node.operand, unit, core))
     elif isinstance(node, Number):
-        yield _in(unit, node.value, node.unit) if node.unit else float(node.value)
-    elif isinstance(node, Ref) and not node.indices:
-        parameter = next((p for p in core.parameters if p.name == node.name), None)
-        if parameter is not None and isinstance(parameter.unit, str):
-            for number in _leaves(parameter.value):
-                yield _in(unit, number, parameter.unit)
+        yield _in(unit, node.value, node.unit or unit)
+    elif (parameter := _parameter(node, core)) is not None:
+        yield from (_in(unit, n, str(parameter.unit)) for n in _leaves(parameter.value))
 
 
 def _leaves(value: Json) -> Iterator[float]:
-    if isinstance(value, Mapping):
-        for item in value.values():
-            yield from _leaves(item)
-    elif isinstance(value, tuple | list):
-        for item in value:
+    if isinstance(value, Mapping | tuple | list):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from _leaves(item)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield float(value)

@@ -75,13 +75,14 @@ def machine(reader: Reader, kind: Machine, shape: Shape, standing: str = "") -> 
     standing = run.all(standing) if standing else ""
     name, most = f"{reader.name}_{kind.output}", reader.optional("maximum_part_load")
     largest = kind.capacity if most is None else f"{most}*{kind.capacity}"
-    limit = run.all(largest)
-    reader.variable(
-        kind.output, kind.words, upper=limit, of=(kind.capacity_slot, "maximum_part_load")
-    )
+    limit, slots = run.all(largest), (kind.capacity_slot, "maximum_part_load")
+    reader.variable(kind.output, kind.words, upper=limit, of=slots)
     run.declare()
     if run.on:
-        _within(reader, kind, run, largest)
+        run.at_most(kind.output, largest, kind.capacity_slot, "output of what runs")
+        if reader.given(kind.least_slot):
+            least = f"{reader.text(kind.least_slot)}*{kind.capacity}"
+            run.at_least(kind.output, least, kind.least_slot, "least output of what runs")
     if run.count and shape.bends:
         total = _alike(reader, kind, run, shape, largest)
     elif shape.proportional and kind.performance and reader.around.decisions_in(kind.capacity):
@@ -97,47 +98,46 @@ def machine(reader: Reader, kind: Machine, shape: Shape, standing: str = "") -> 
     return Built(run, input_limit, limit)
 
 
-def _within(reader: Reader, kind: Machine, run: Running, largest: str) -> None:
-    """Add the rows that keep the output of what runs between its limits."""
-    name, slot = f"{reader.name}_{kind.output}", kind.least_slot
-    reader.row(
-        f"{kind.output}_max",
-        f"{name}[t] <= {run.times(largest)}",
-        "output of what runs",
-        CAPACITY,
-        of=(kind.capacity_slot,),
-    )
-    if reader.given(slot):
-        least = f"{reader.text(slot)}*{kind.capacity}"
-        reader.row(
-            f"{kind.output}_min",
-            f"{name}[t] >= {run.times(least)}",
-            "least output of what runs",
-            OPERATION,
-            of=slot,
+def _alike(reader: Reader, kind: Machine, run: Running, shape: Shape, largest: str) -> str:
+    """Return machines alike of a curve that bends, by how many of them run."""
+    name, output = reader.name, f"{reader.name}_{kind.output}"
+    count = reader.evaluated(run.count, "1")
+    if count != int(count) or count > MOST_ALIKE:
+        most = f"a whole number up to {MOST_ALIKE} for a curve that bends"
+        raise reader.wrong(f"count is {count:g}", expected=most)
+    if not run.on:
+        raise reader.wrong(
+            "machines alike of a curve that bends have to switch",
+            expected="the option switching: true, or a minimum_part_load",
         )
+    over, of_one = f"{name}_numbers", f"{kind.output}_of"
+    index = (f"k in {over}", *reader.periods)
+    chosen, given = f"{name}_this_many[k, t]", f"{name}_{of_one}[k, t]"
+    words = "1 when k of {} run"
+    reader.variable("this_many", words, upper=1, kind="binary", of="count", index=index)
+    reader.variable(of_one, "output of k", upper=f"k*{largest}", of="count", index=index)
+    reader.row("number", f"{run.on} == sum(k*{chosen} for k in {over})", "how many run", OPERATION)
+    reader.row("one_number", f"sum({chosen} for k in {over}) <= 1", "one number", OPERATION)
+    reader.row("shares", f"{output}[t] == sum({given} for k in {over})", "shares", PHYSICS)
+    most = f"{given} <= k*{largest}*{chosen}"
+    reader.row("share_max", most, "output of the number", CAPACITY, index=index)
+    if reader.given(kind.least_slot):
+        least = f"{given} >= k*{reader.text(kind.least_slot)}*{kind.capacity}*{chosen}"
+        reader.row("share_min", least, "least output of the number", OPERATION, index=index)
+    each = shape.at(f"{given}/(k*({kind.capacity}))", chosen)
+    reader.added.append(SetDef(name=over, kind="range", start=1, stop=int(count)))
+    return f"{kind.full_input}*sum(k*({each}) for k in {over})"
 
 
-def most_load(reader: Reader) -> str:
-    """Return the largest ratio, 1 for a machine that has no slot for it."""
-    return reader.optional("maximum_part_load") or "1"
+def limited(reader: Reader, times: Callable[[str], str]) -> None:
+    """Add the row that limits the electric power, ``times`` for those that count; or nothing."""
+    most, slot = reader.optional("electric_power_max"), "electric_power_max"
+    if most is not None:
+        text = f"{reader.name}_electric_power[t] <= {times(most)}"
+        reader.row(slot, text, "electric power", CAPACITY, of=slot)
 
 
-def straight(reader: Reader) -> Shape:
-    """Return the input in proportion to the output."""
-    return Shape(lambda ratio, on: ratio, top=most_load(reader), proportional=True)
-
-
-def by_table(reader: Reader) -> Shape | None:
-    """Return the input by a table of ``part_load_power``, None when there is none."""
-    if not reader.given("part_load") and not reader.given("part_load_power"):
-        return None
-    found = tables(reader, "part_load", ("part_load", "part_load_power"))
-    xs, ys = found.names
-    at = _interpolated(xs, ys, found.first(0), found.first(1))
-    starts = [reader.values(slot)[:1] for slot in ("part_load", "part_load_power")]
-    idle = starts != [(0.0,), (0.0,)]
-    return Shape(at, True, f"({found.greatest(1)})", idle)
+# -- shapes ---------------------------------------------------------------------------------------
 
 
 def shaped(reader: Reader, slot: str, curve: Callable[[], Shape | None]) -> Shape:
@@ -145,17 +145,20 @@ def shaped(reader: Reader, slot: str, curve: Callable[[], Shape | None]) -> Shap
     table = by_table(reader)
     if table and reader.given(slot):
         raise reader.wrong("part load is given by a table and by a curve; give one")
-    return table or (curve() if reader.given(slot) else None) or straight(reader)
+    straight = Shape(lambda ratio, on: ratio, top=_most_load(reader), proportional=True)
+    return table or (curve() if reader.given(slot) else None) or straight
 
 
-def limited(reader: Reader, times: Callable[[str], str]) -> None:
-    """Add the row that limits the electric power, ``times`` for those that count; or nothing."""
-    most = reader.optional("electric_power_max")
-    if most is None:
-        return
-    text = f"{reader.name}_electric_power[t] <= {times(most)}"
-    slot = "electric_power_max"
-    reader.row(slot, text, "electric power", CAPACITY, of=slot)
+def by_table(reader: Reader) -> Shape | None:
+    """Return the input by a table of ``part_load_power``, None when there is none."""
+    slots = ("part_load", "part_load_power")
+    if not any(reader.given(slot) for slot in slots):
+        return None
+    found = tables(reader, "part_load", slots)
+    xs, ys = found.names
+    at = _interpolated(xs, ys, found.first(0), found.first(1))
+    idle = [reader.values(slot)[:1] for slot in slots] != [(0.0,), (0.0,)]
+    return Shape(at, True, f"({found.greatest(1)})", idle)
 
 
 def by_polynomial(reader: Reader, slot: str, least: str = "minimum_part_load") -> Shape | None:
@@ -164,13 +167,11 @@ def by_polynomial(reader: Reader, slot: str, least: str = "minimum_part_load") -
         return None
     terms = coefficients(reader, slot, 2, 6)
     idle = terms[0] not in ("(0)", "(0.0)")
-    most = most_load(reader)
     if len(terms) > 2 and reader.option("segments") is not None:
-        return chords(
-            reader, lambda ratio: polynomial(terms, ratio), (slot,), least=least, idle=idle
-        )
-    top = None if any("-" in c for c in terms) else f"({polynomial(terms, most)})"
-    return Shape(lambda ratio, on: polynomial(terms, ratio, on), len(terms) > 2, top=top, idle=idle)
+        return chords(reader, lambda x: polynomial(terms, x), (slot,), least=least, idle=idle)
+    bounded = not any("-" in c for c in terms)
+    top = f"({polynomial(terms, _most_load(reader))})" if bounded else None
+    return Shape(lambda ratio, on: polynomial(terms, ratio, on), len(terms) > 2, top, idle)
 
 
 def by_performance(
@@ -196,20 +197,6 @@ def polynomial(terms: tuple[str, ...], ratio: str, on: str = "1") -> str:
     return " + ".join(power)
 
 
-def _interpolated(xs: str, ys: str, first: str, least: str) -> Callable[[str, str], str]:
-    """Return a table that is 0 where the machine stands.
-
-    The ratio 0 of a standing machine is moved to the first entry, whose value is taken off again.
-    """
-
-    def at(ratio: str, on: str) -> str:
-        if on == "1":
-            return f"piecewise({ratio}, {xs}, {ys})"
-        return f"piecewise({ratio} + {first}*(1 - {on}), {xs}, {ys}) - {least}*(1 - {on})"
-
-    return at
-
-
 def chords(
     reader: Reader,
     value: Callable[[str], str],
@@ -224,72 +211,35 @@ def chords(
     They reach from the ratio of the slot ``least`` to the largest one. ``by_period`` says that the
     curve depends on ``t``, ``idle`` that it takes something at no output.
     """
-    segments = reader.segments()
-    over, xs = f"{reader.name}_part_load_points", f"{reader.name}_part_load_ratio"
-    ys = f"{reader.name}_part_load_input"
-    low = reader.optional(least) or "0"
-    most = most_load(reader)
-    index = (*reader.periods, f"k in {over}") if by_period else (f"k in {over}",)
-    here = "t, " if by_period else ""
+    segments, over = reader.segments(), f"{reader.name}_part_load_points"
+    xs, ys = f"{reader.name}_part_load_ratio", f"{reader.name}_part_load_input"
+    low, most = reader.optional(least) or "0", _most_load(reader)
+    index: tuple[str, ...] = (f"k in {over}",)
     reader.added.append(SetDef(name=over, kind="range", start=0, stop=segments))
-    reader.derived(
-        "part_load_ratio",
-        "1",
-        f"{low} + ({most} - {low})*k/{segments}",
-        "ratios of the chords",
-        index=(f"k in {over}",),
-        of=slots,
-    )
-    reader.derived(
-        "part_load_input", "1", value(f"{xs}[k]"), "curve at these ratios", index=index, of=slots
-    )
-    at = _interpolated(
-        xs, f"{ys}[t]" if by_period else ys, f"{xs}[first({over})]", f"{ys}[{here}first({over})]"
-    )
+    ratio, words = f"{low} + ({most} - {low})*k/{segments}", "ratios of the chords"
+    reader.derived("part_load_ratio", "1", ratio, words, index=index, of=slots)
+    here, table = ("t, ", f"{ys}[t]") if by_period else ("", ys)
+    index = (*reader.periods, *index) if by_period else index
+    curve, words = value(f"{xs}[k]"), "curve at these ratios"
+    reader.derived("part_load_input", "1", curve, words, index=index, of=slots)
+    at = _interpolated(xs, table, f"{xs}[first({over})]", f"{ys}[{here}first({over})]")
     return Shape(at, True, f"(max({ys}[{here}k] for k in {over}))", idle)
 
 
-def _alike(reader: Reader, kind: Machine, run: Running, shape: Shape, largest: str) -> str:
-    """Return machines alike of a curve that bends, by how many of them run."""
-    name, output = reader.name, f"{reader.name}_{kind.output}"
-    count = reader.evaluated(run.count, "1")
-    if count != int(count) or count > MOST_ALIKE:
-        most = f"a whole number up to {MOST_ALIKE} for a curve that bends"
-        raise reader.wrong(f"count is {count:g}", expected=most)
-    if not run.on:
-        raise reader.wrong(
-            "machines alike of a curve that bends have to switch",
-            expected="the option switching: true, or a minimum_part_load",
-        )
-    over = f"{name}_numbers"
-    index = (f"k in {over}", *reader.periods)
-    which, share = f"{name}_this_many", f"{name}_{kind.output}_of"
-    reader.variable(
-        "this_many", "1 when k of {} run", upper=1, kind="binary", index=index, of="count"
-    )
-    reader.variable(
-        f"{kind.output}_of", "output of k", upper=f"k*{largest}", index=index, of="count"
-    )
-    chosen, given = f"{which}[k, t]", f"{share}[k, t]"
-    reader.row("number", f"{run.on} == sum(k*{chosen} for k in {over})", "how many run", OPERATION)
-    reader.row("one_number", f"sum({chosen} for k in {over}) <= 1", "one number", OPERATION)
-    reader.row("shares", f"{output}[t] == sum({given} for k in {over})", "shares", PHYSICS)
-    reader.row(
-        "share_max",
-        f"{given} <= k*{largest}*{chosen}",
-        "output of the number",
-        CAPACITY,
-        index=index,
-    )
-    if reader.given(kind.least_slot):
-        least = f"{reader.text(kind.least_slot)}*{kind.capacity}"
-        reader.row(
-            "share_min",
-            f"{given} >= k*{least}*{chosen}",
-            "least output of the number",
-            OPERATION,
-            index=index,
-        )
-    each = shape.at(f"{given}/(k*({kind.capacity}))", chosen)
-    reader.added.append(SetDef(name=over, kind="range", start=1, stop=int(count)))
-    return f"{kind.full_input}*sum(k*({each}) for k in {over})"
+def _interpolated(xs: str, ys: str, first: str, least: str) -> Callable[[str, str], str]:
+    """Return a table that is 0 where the machine stands.
+
+    The ratio 0 of a standing machine is moved to the first entry, whose value is taken off again.
+    """
+
+    def at(ratio: str, on: str) -> str:
+        if on == "1":
+            return f"piecewise({ratio}, {xs}, {ys})"
+        return f"piecewise({ratio} + {first}*(1 - {on}), {xs}, {ys}) - {least}*(1 - {on})"
+
+    return at
+
+
+def _most_load(reader: Reader) -> str:
+    """Return the largest ratio, 1 for a machine that has no slot for it."""
+    return reader.optional("maximum_part_load") or "1"

@@ -45,6 +45,9 @@ from engiagent.slots import COMPONENTS, Component, Slot
 from engiagent.units.unit import UnitError
 
 Role = Literal["decision", "state", "auxiliary"]
+Slots = str | Sequence[str]
+"""Names of slots, as words of one text or one by one."""
+Index = tuple[str, ...]
 _ROLES: Final[Mapping[str, Role]] = {"decision": "decision", "state": "state"}
 _UNBRACKETED: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([^\W\d][^\s\[\]]*)\s*")
 
@@ -53,8 +56,7 @@ _UNBRACKETED: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([^\W\d][
 class Reader:
     """Reads the slots, options and connections of one component, and declares what it adds.
 
-    Raises InputError on creation, when a parameter, option or connection is unknown or a required
-    one is absent.
+    Raises InputError when a parameter, option or connection is unknown, or a required one absent.
     """
 
     component: ComponentDef
@@ -76,20 +78,15 @@ class Reader:
             if odd is not None:
                 raise self.wrong(f"unknown {what} {odd!r}", expected=", ".join(names) or "none")
         for name, slot in self.slots.items():
-            if name in part.parameters:
-                self._refuse_range(name, slot)
-            elif slot.required:
+            value = part.parameters.get(name)
+            if value is None and name not in part.parameters and slot.required:
                 raise self.missing(name)
-
-    def _refuse_range(self, name: str, slot: Slot) -> None:
-        """Refuse a number of another dimension or outside the range, as far as it is known here."""
-        value, core = self.component.parameters[name], self.around.core
-        for unit in known_units(value, core):
-            self._refuse_dimension(name, unit)
-        for number in known_values(value, slot.unit, core):
-            if not slot.allows(number):
-                tail = "" if slot.unit == "1" else f" {slot.unit}"
-                raise self.wrong(f"{name} is {number:g}{tail}", expected=slot.range)
+            for unit in known_units(value, self.around.core):
+                self._refuse_dimension(name, unit)
+            for number in self.values(name):
+                if not slot.allows(number):
+                    tail = "" if slot.unit == "1" else f" {slot.unit}"
+                    raise self.wrong(f"{name} is {number:g}{tail}", expected=slot.range)
 
     # -- what stands there ------------------------------------------------------------------------
 
@@ -110,7 +107,7 @@ class Reader:
 
     @property
     def time(self) -> str:
-        """The time set over which the component lives."""
+        """The time set of the component."""
         return str(self.component.index)
 
     @property
@@ -210,32 +207,25 @@ class Reader:
     def evaluated(self, text: str, unit: str, what: str = "") -> float:
         """Return the value of an expression over parameters in a unit, without any data file.
 
-        ``what``: what it is the value of, for messages: ``buses.house``. Raises InputError when it
-        cannot be evaluated.
+        ``what``: what it is the value of, for messages: ``buses.house``.
         """
-        core = numbers_of(self.around.core)
-        wanted = ParameterDef(name="wanted__", value=text, unit=unit)
-        core = replace(core, parameters=(*core.parameters, wanted))
+        core = _numbers_of(self.around.core)
+        own = ParameterDef(name="wanted__", value=text, unit=unit)
+        core = replace(core, parameters=(*core.parameters, own))
         try:
             return float(Elaboration(core).table("wanted__").values)
         except EngiagentError as error:
-            unbracketed = _UNBRACKETED.fullmatch(text)
-            if unbracketed is not None:
-                raise self.wrong(
-                    f"cannot read {what or 'a number'}",
-                    found=repr(text),
-                    expected=f"{unbracketed[1]}[{unbracketed[2]}], with the unit in square "
-                    f"brackets, or a bare number in {unit}",
-                ) from None
+            bare = _UNBRACKETED.fullmatch(text)
+            if bare is not None:
+                wanted = f"{bare[1]}[{bare[2]}], with the unit in square brackets, or a bare number"
+                message = f"cannot read {what or 'a number'}"
+                raise self.wrong(message, repr(text), f"{wanted} in {unit}") from None
             message = f"no number can be made of {what or text} [{unit}] here: {error}"
             raise self.wrong(message) from None
 
     def axis(self, why: str = "") -> TimeAxis:
-        """Return the time axis of the periods, whose steps have lengths in hours.
-
-        Raises InputError with ``why``, when they have none.
-        """
-        axis = Elaboration(numbers_of(self.around.core)).index_set(self.time).axis
+        """Return the time axis of the periods; InputError with ``why`` when steps have no hours."""
+        axis = Elaboration(_numbers_of(self.around.core)).index_set(self.time).axis
         if axis is None or axis.step_unit != "h":
             raise self.wrong(why or f"the exact scheme needs a step length for {self.time}")
         return axis
@@ -276,9 +266,8 @@ class Reader:
         name = self.option("exclusive_on")
         sets = {s.name: s for s in self.around.core.sets}
         if name is not None and name not in sets:
-            raise self.wrong(
-                "the option exclusive_on names no set", repr(name), expected=", ".join(sets)
-            )
+            text = "the option exclusive_on names no set"
+            raise self.wrong(text, repr(name), expected=", ".join(sets))
         return None if name is None else str(name)
 
     def connection(self, name: str) -> Json:
@@ -288,30 +277,25 @@ class Reader:
     def neighbour(
         self, connection: str, model: str, message: str, *, timed: bool = False
     ) -> ComponentDef:
-        """Return the component of a model that a connection names.
+        """Return the component of a model that a connection names, with ``timed`` of its time set.
 
-        Raises InputError with ``message``, when there is none, or when it has to be of the same
-        time set and is not.
+        Raises InputError with ``message``, when there is none.
         """
         name = self.connection(connection)
         part = None if name is None else self.around.component(str(name))
         others = [c for c in self.around.core.components if c.model == model]
         others = [c for c in others if not timed or c.index == self.component.index]
         if part is None or part not in others:
-            raise self.wrong(
-                message,
-                "nothing" if name is None and timed else repr(name),
-                ", ".join(c.name for c in others) or f"a component of model {model}",
-            )
+            found = "nothing" if name is None and timed else repr(name)
+            known = ", ".join(c.name for c in others) or f"a component of model {model}"
+            raise self.wrong(message, found, known)
         return part
 
     def part(self, parameters: Mapping[str, Json], slots: Mapping[str, Slot]) -> "Reader":
         """Return a reader of values that stand in a connection, by slots of their own."""
+        own = self.component
         part = ComponentDef(
-            name=self.name,
-            model=self.component.model,
-            index=self.component.index,
-            parameters=FrozenMap(parameters),
+            name=own.name, model=own.model, index=own.index, parameters=FrozenMap(parameters)
         )
         return Reader(part, self.around, slots)
 
@@ -362,21 +346,21 @@ class Reader:
         series: str,
         description: str,
         *,
-        of: str | Sequence[str] = "",
+        of: Slots = "",
         lower: float | str | None = 0,
         upper: float | str | None = None,
         unit: str | None = "",
         quantity: str = "",
         kind: Literal["continuous", "binary", "integer"] = "continuous",
         role: Role | None = None,
-        index: tuple[str, ...] | None = None,
+        index: Index | None = None,
     ) -> str:
         """Add a series as a variable over the periods, or a state at the instants.
 
         ``lower``, ``upper``: a bound that holds a decision, as a capacity that is still to be
         chosen, becomes a row; the variable itself keeps what follows from the decision's own
-        bounds. ``of``: the slots that its bounds come from, as words of one text or one by one.
-        ``unit``, ``quantity``, ``role``: by default those of the series in the slot file.
+        bounds. ``of``: the slots that its bounds come from. ``unit``, ``quantity``, ``role``: by
+        default those of the series in the slot file.
         """
         known = self.known.quantities.get(series)
         role = role or (_ROLES.get(known.kind, "auxiliary") if known else "decision")
@@ -410,7 +394,7 @@ class Reader:
         *,
         unit: str = "",
         quantity: str = "",
-        index: tuple[str, ...] | None = None,
+        index: Index | None = None,
     ) -> str:
         """Add a series as a named expression, over the periods unless an index is given."""
         expression = ExpressionDef(
@@ -431,9 +415,9 @@ class Reader:
         name: str,
         category: str = PHYSICS,
         *,
-        of: str | Sequence[str] = "",
+        of: Slots = "",
         where: str | None = None,
-        index: tuple[str, ...] | None = None,
+        index: Index | None = None,
     ) -> None:
         """Add a constraint, for the periods unless an index is given."""
         constraint = ConstraintDef(
@@ -455,9 +439,9 @@ class Reader:
         value: Json,
         description: str,
         *,
-        of: str | Sequence[str] = "",
+        of: Slots = "",
         note: str = "",
-        index: tuple[str, ...] | None = None,
+        index: Index | None = None,
     ) -> str:
         """Add a parameter computed from others, over the periods unless an index is given.
 
@@ -516,14 +500,9 @@ class Reader:
         ``first`` and ``second`` are a series and its limit, the smallest valid big-M.
         """
         index = (f"t in {over}",)
+        words = f"1 when {{}}_{first[0]} may be positive, 0 when {{}}_{second[0]} may be"
         on = self.variable(
-            switch,
-            f"1 when {{}}_{first[0]} may be positive, 0 when {{}}_{second[0]} may be",
-            upper=1,
-            unit=None,
-            kind="binary",
-            role="auxiliary",
-            index=index,
+            switch, words, upper=1, unit=None, kind="binary", role="auxiliary", index=index
         )
         for (series, limit), state in ((first, on), (second, f"(1 - {on})")):
             text = f"{self.name}_{series}[t] <= {limit}*{state}"
@@ -537,17 +516,10 @@ def _at(name: str, index: Sequence[str]) -> str:
     return f"{name}[{', '.join(names)}]" if names else name
 
 
-def _words(slots: str | Sequence[str]) -> Sequence[str]:
+def _words(slots: Slots) -> Sequence[str]:
     return slots.split() if isinstance(slots, str) else slots
 
 
-def numbers_of(core: Core) -> Core:
+def _numbers_of(core: Core) -> Core:
     """Return the sets and parameters alone."""
-    return replace(
-        core,
-        decision_variables=(),
-        components=(),
-        expressions=(),
-        constraints=(),
-        objective_function=None,
-    )
+    return Core(sets=core.sets, parameters=core.parameters)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from engiagent.blueprint.document import ParameterDef, SetDef
-from engiagent.formulations.components.known import bracketed, known_values
+from engiagent.formulations.components.known import bracketed
 from engiagent.formulations.components.reader import Reader
 
 
@@ -32,93 +32,63 @@ def tables(reader: Reader, group: str, slots: tuple[str, ...], fewest: int = 2) 
     Raises InputError when a slot holds no table, the columns do not fit together, or the first does
     not rise.
     """
-    given = [_column(reader, slot) for slot in slots]
-    inline = [isinstance(column, tuple) for column in given]
-    if any(inline) and not all(inline):
-        raise reader.wrong(
-            f"{' and '.join(slots)} are of two kinds",
-            expected="all in brackets, or all parameters over one set",
-        )
-    _refuse_falling(reader, slots[0])
-    if not any(inline):
-        sets = {
-            column.index[0].rpartition(" in ")[2]
-            for column in given
-            if isinstance(column, ParameterDef)
-        }
+    given = {slot: _column(reader, slot) for slot in slots}
+    inline = {slot: column for slot, column in given.items() if isinstance(column, tuple)}
+    known = [column for column in given.values() if isinstance(column, ParameterDef)]
+    both = " and ".join(slots)
+    if inline and known:
+        expected = "all in brackets, or all parameters over one set"
+        raise reader.wrong(f"{both} are of two kinds", expected=expected)
+    xs = reader.values(slots[0])
+    if any(b <= a for a, b in pairwise(xs)):
+        raise reader.wrong(f"{slots[0]} does not rise", found=", ".join(f"{x:g}" for x in xs))
+    if known:
+        sets = {column.index[0].rpartition(" in ")[2] for column in known}
         if len(sets) > 1:
-            raise reader.wrong(
-                f"{' and '.join(slots)} are over two sets", ", ".join(sorted(sets)), "one"
-            )
-        names = tuple(c.name for c in given if isinstance(c, ParameterDef))
-        return Tables(sets.pop(), names)
-    counts = {len(column) for column in given if isinstance(column, tuple)}
-    if len(counts) > 1:
-        found = ", ".join(
-            f"{s}: {len(c)}" for s, c in zip(slots, given, strict=True) if isinstance(c, tuple)
-        )
+            raise reader.wrong(f"{both} are over two sets", ", ".join(sorted(sets)), "one")
+        return Tables(sets.pop(), tuple(column.name for column in known))
+    counts = {slot: len(column) for slot, column in inline.items()}
+    count = counts[slots[0]]
+    if len({*counts.values()}) > 1:
+        found = ", ".join(f"{slot}: {size}" for slot, size in counts.items())
         raise reader.wrong("columns of one table differ in length", found=found)
-    count = counts.pop()
     if count < fewest:
+        found = str(reader.component.parameters[slots[0]])
         raise reader.wrong(
-            f"{slots[0]} is no table",
-            str(reader.component.parameters[slots[0]]),
-            f"at least {fewest} numbers in brackets",
+            f"{slots[0]} is no table", found, f"at least {fewest} numbers in brackets"
         )
-    return _written(reader, group, slots, count)
-
-
-def _written(reader: Reader, group: str, slots: tuple[str, ...], count: int) -> Tables:
-    """Return parameters for columns that are written in brackets."""
     over = f"{reader.name}_{group}_points"
-    names = tuple(f"{reader.name}_{slot}_table" for slot in slots)
-    parameters = tuple(
-        ParameterDef(
-            name=name,
+    reader.added.append(SetDef(name=over, kind="range", start=0, stop=count - 1))
+    for slot in slots:
+        values = reader.values(slot)
+        if len(values) != count:
+            found = str(reader.component.parameters[slot])
+            raise reader.wrong(f"{slot} holds more than numbers", found=found)
+        column = ParameterDef(
+            name=f"{reader.name}_{slot}_table",
             index=(over,),
-            value=reader.values(slot),
+            value=values,
             unit=reader.slots[slot].unit,
             description=f"{reader.slots[slot].meaning or slot} of {reader.name}",
             source_reference=reader.source(slot),
         )
-        for name, slot in zip(names, slots, strict=True)
-    )
-    for slot, parameter in zip(slots, parameters, strict=True):
-        if not isinstance(parameter.value, tuple) or len(parameter.value) != count:
-            raise reader.wrong(
-                f"{slot} holds more than numbers", found=str(reader.component.parameters[slot])
-            )
-    points = SetDef(name=over, kind="range", start=0, stop=count - 1)
-    reader.added.extend((points, *parameters))
-    return Tables(over, names)
+        reader.added.append(column)
+    return Tables(over, tuple(f"{reader.name}_{slot}_table" for slot in slots))
 
 
 def _column(reader: Reader, slot: str) -> tuple[str, ...] | ParameterDef:
     value = reader.component.parameters.get(slot)
     if value is None:
-        raise reader.wrong(
-            f"the parameter {slot} is not given",
-            expected="numbers in brackets, or a parameter over one set",
-        )
+        expected = "numbers in brackets, or a parameter over one set"
+        raise reader.wrong(f"the parameter {slot} is not given", expected=expected)
     items = bracketed(value) if isinstance(value, str) else (str(value),)
     if items is not None:
         return items
     parameter = reader.around.parameter(value) if isinstance(value, str) else None
     if parameter is None or len(parameter.index) != 1:
-        raise reader.wrong(
-            f"{slot} is no table",
-            str(value),
-            "numbers in brackets, as (0, 50, 100), or a parameter over one set",
-        )
+        expected = "numbers in brackets, as (0, 50, 100), or a parameter over one set"
+        raise reader.wrong(f"{slot} is no table", str(value), expected)
     return parameter
-
-
-def _refuse_falling(reader: Reader, slot: str) -> None:
-    value = reader.component.parameters[slot]
-    xs = known_values(value, reader.slots[slot].unit, reader.around.core)
-    if any(b <= a for a, b in pairwise(xs)):
-        shown = ", ".join(f"{x:g}" for x in xs)
-        raise reader.wrong(f"{slot} does not rise", found=shown)
 
 
 def coefficients(reader: Reader, slot: str, fewest: int, most: int) -> tuple[str, ...]:
@@ -133,9 +103,6 @@ def coefficients(reader: Reader, slot: str, fewest: int, most: int) -> tuple[str
         items = tuple(map(str, parameter.value))
     if items is None or not fewest <= len(items) <= most:
         count = str(fewest) if fewest == most else f"{fewest} to {most}"
-        raise reader.wrong(
-            f"{slot} is no curve",
-            str(value),
-            f"{count} coefficients in brackets, the constant first",
-        )
+        expected = f"{count} coefficients in brackets, the constant first"
+        raise reader.wrong(f"{slot} is no curve", str(value), expected)
     return tuple(f"({item})" for item in items)

@@ -19,7 +19,7 @@ Source: ISO 13790:2008, 7.2.2, 12.2.2, 12.3.1 and Annex C.
 from dataclasses import dataclass
 
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
-from engiagent.models.ranges import ParameterError, within
+from engiagent.models.ranges import ParameterError, not_negative, positive
 
 H_MS, H_IS = 9.1, 3.45  # W/(m2 K), mass to surface and surface to air
 
@@ -57,11 +57,11 @@ class Zone5R1C:
     opaque_conductance: float
 
     def __post_init__(self) -> None:
-        within(self.mass_capacity, "the mass capacity", "kWh/K", low=0.0, above=True)
-        within(self.mass_area, "the mass area", "m2", low=0.0, above=True)
-        within(self.surface_area, "the surface area", "m2", low=0.0, above=True)
-        within(self.window_conductance, "the window conductance", "kW/K", low=0.0)
-        within(self.opaque_conductance, "the opaque conductance", "kW/K", low=0.0)
+        positive(self.mass_capacity, "the mass capacity", "kWh/K")
+        positive(self.mass_area, "the mass area", "m2")
+        positive(self.surface_area, "the surface area", "m2")
+        not_negative(self.window_conductance, "the window conductance", "kW/K")
+        not_negative(self.opaque_conductance, "the opaque conductance", "kW/K")
         if not self.opaque_conductance < self.mass_conductance:
             raise ParameterError(
                 f"the opaque conductance {self.opaque_conductance!r} kW/K is not below the "
@@ -73,22 +73,18 @@ class Zone5R1C:
         """:math:`H_{ms}`. [kW/K]."""
         return H_MS * self.mass_area / 1000.0
 
-    @property
-    def outer_conductance(self) -> float:
-        """:math:`H_{em}`, from the mass to the outside. [kW/K]."""
-        return self.opaque_conductance / (1.0 - self.opaque_conductance / self.mass_conductance)
-
     def network(self, ventilation: float) -> HeatNetwork:
         """Return the zone as a network of ``air``, ``surface`` and ``mass``.
 
         ``ventilation``: from the boundary ``supply``, beside ``ambient``. At least 0. [kW/K]
         """
+        outer = self.opaque_conductance / (1.0 - self.opaque_conductance / self.mass_conductance)
         links = (
             ("supply", "air", ventilation),
             ("air", "surface", H_IS * self.surface_area / 1000.0),
             ("ambient", "surface", self.window_conductance),
             ("surface", "mass", self.mass_conductance),
-            ("ambient", "mass", self.outer_conductance),
+            ("ambient", "mass", outer),
         )
         return HeatNetwork(
             nodes=(

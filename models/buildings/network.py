@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, ParameterError, numbers, positive, series, steps, within
+from engiagent.models.ranges import Floats, ParameterError, not_negative, positive, series, steps
 from engiagent.models.recursion import switched_recursion
 
 
@@ -58,7 +58,7 @@ class Node:
     initial_temperature: float | None = None
 
     def __post_init__(self) -> None:
-        within(self.capacity, f"the capacity of {self.name}", "kWh/K", low=0.0)
+        not_negative(self.capacity, f"the capacity of {self.name}", "kWh/K")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class Link:
 
     def __post_init__(self) -> None:
         what = f"the conductance between {self.one} and {self.other}"
-        within(self.conductance, what, "kW/K", low=0.0)
+        not_negative(self.conductance, what, "kW/K")
         if self.one == self.other:
             raise ParameterError(f"a link joins {self.one} with itself; name two different ends")
 
@@ -90,22 +90,6 @@ class HeatRun:
     # inputs of the period that ends there, and at the first of the one that begins. [degC]
     temperature: Floats
     mean_temperature: Floats  # means of the periods, shape (N, nodes). [degC]
-    # mean heat through each link from ``one`` to ``other``, negative when it runs the other way,
-    # shape (N, links). [kW]
-    flow: Floats
-    stored: Floats  # heat in the capacities above 0 degC at the instants, shape (N+1,). [kWh]
-
-
-@dataclass(frozen=True)
-class HeatStep:
-    """What a network does in one period."""
-
-    mass: Floats  # temperature of the nodes with mass at its end. [degC]
-    # temperature, mean_temperature: of all nodes, at its end and as mean of the period, shape
-    # (nodes,). [degC]
-    temperature: Floats
-    mean_temperature: Floats
-    flow: Floats  # mean heat through each link as in ``HeatRun``, shape (links,). [kW]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,36 +147,20 @@ class HeatNetwork:
         """Shape (nodes,). [kWh/K]."""
         return np.array([node.capacity for node in self.nodes], dtype=np.float64)
 
-    @cached_property
-    def _ends(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Places of both ends of each link among the nodes, then the boundaries."""
-        place = dict(self.index)
-        for number, name in enumerate(self.boundaries, len(place)):
-            place[name] = number
-        one = np.array([place[k.one] for k in self.links], dtype=np.int64)
-        other = np.array([place[k.other] for k in self.links], dtype=np.int64)
-        return one, other
-
-    @cached_property
-    def _conductances(self) -> Floats:
-        """Shape (links,). [kW/K]."""
-        return np.array([link.conductance for link in self.links], dtype=np.float64)
-
     def simulate(
         self,
         boundary: Mapping[str, npt.ArrayLike],
         step_hours: npt.ArrayLike,
         heat: Mapping[str, npt.ArrayLike] | None = None,
         *,
-        initial: npt.ArrayLike | Mapping[str, float] | None = None,
+        initial: Mapping[str, float] | None = None,
     ) -> HeatRun:
-        """Return temperatures, flows and stored heat over the periods.
+        """Return the temperatures over the periods.
 
         ``boundary``: temperature of every boundary, a number or shape (N,). [degC] ``step_hours``:
         length of each period, a number or shape (N,). [h] ``heat``: mean heat into nodes by their
-        names, negative for cooling; a number or (N,). [kW] ``initial``: temperatures of the nodes
-        with mass: by name, or in order of :attr:`nodes` (those of nodes without mass are not read);
-        None for those of the nodes. [degC]
+        names, negative for cooling; a number or (N,). [kW] ``initial``: temperatures of nodes with
+        mass by name; those of the nodes themselves where there is none. [degC]
         """
         inputs = self._inputs(boundary, heat or {}, step_hours)
         different, which = np.unique(steps(step_hours, len(inputs)), return_inverse=True)
@@ -201,7 +169,7 @@ class HeatNetwork:
         for number, d in enumerate(exact):
             driven[which == number] = inputs[which == number] @ d.drive.T
         transitions = np.stack([d.transition for d in exact])
-        mass = switched_recursion(transitions, which, driven, self._initial_mass(initial))
+        mass = switched_recursion(transitions, which, driven, self._initial_mass(initial or {}))
         for number, d in enumerate(exact):
             chosen = which == number
             means[chosen] = mass[:-1][chosen] @ d.mean_transition.T
@@ -210,49 +178,16 @@ class HeatNetwork:
         spread, direct = exact[0].spread, exact[0].direct
         temperature = mass @ spread.T + inputs[np.r_[0, : len(inputs)]] @ direct.T
         mean = means @ spread.T + inputs @ direct.T
-        flow = self._flows(mean, inputs)
-        return HeatRun(temperature, mean, flow, temperature @ self.capacities)
-
-    def step(
-        self,
-        mass: npt.ArrayLike,
-        boundary: Mapping[str, npt.ArrayLike],
-        step_hours: float,
-        heat: Mapping[str, npt.ArrayLike] | None = None,
-    ) -> HeatStep:
-        """Return one period.
-
-        ``mass``: temperatures of the nodes with mass, shape (nodes with mass,). [degC]
-        ``boundary``, ``heat``: as of :meth:`simulate`, one number each. ``step_hours``: length of
-        the period. [h]
-        """
-        state = numbers(mass, "the temperature of the masses")
-        heavy = int((self.capacities > 0).sum())
-        if state.shape != (heavy,):
-            raise ParameterError(
-                f"the temperature of the masses has the shape {state.shape}; give ({heavy},)"
-            )
-        inputs = self._inputs(boundary, heat or {}, [step_hours])[0]
-        d = self.discretise(step_hours)
-        after = d.transition @ state + d.drive @ inputs
-        middle = d.mean_transition @ state + d.mean_drive @ inputs
-        end, mean = (d.spread @ part + d.direct @ inputs for part in (after, middle))
-        return HeatStep(after, end, mean, self._flows(mean[None], inputs[None])[0])
+        return HeatRun(temperature, mean)
 
     def discretise(self, step_hours: float) -> Discretised:
-        """Return the exact step as dense matrices, for control and optimisation."""
-        if step_hours not in self._discretised:
-            positive(step_hours, "the step", "h", "0.25")
-            self._discretised[step_hours] = self._discretise(step_hours)
-        return self._discretised[step_hours]
+        """Return the exact step as dense matrices, for control and optimisation.
 
-    @cached_property
-    def _discretised(self) -> dict[float, Discretised]:
-        """The steps found so far, by their length [h]."""
-        return {}
-
-    def _discretise(self, step_hours: float) -> Discretised:
-        """Eliminate the nodes without mass, then take the exponential of what is left."""
+        Nodes without mass are eliminated, then comes the exponential of what is left.
+        """
+        if step_hours in self._discretised:
+            return self._discretised[step_hours]
+        positive(step_hours, "the step", "h")
         from scipy.linalg import expm
 
         matrix, feed = self._balance()
@@ -271,16 +206,24 @@ class HeatNetwork:
         spread, direct = np.zeros((len(matrix), size)), np.zeros(feed.shape)
         spread[heavy, np.arange(size)] = 1.0
         spread[light], direct[light] = by_heavy, by_input
-        return Discretised(transition, one @ drive, one, two @ drive, spread, direct)
+        found = Discretised(transition, one @ drive, one, two @ drive, spread, direct)
+        self._discretised[step_hours] = found
+        return found
+
+    @cached_property
+    def _discretised(self) -> dict[float, Discretised]:
+        """The steps found so far, by their length [h]."""
+        return {}
 
     def _balance(self) -> tuple[Floats, Floats]:
         """Return ``L`` (n, n) and the coupling to boundaries and heat (n, b + n). [kW/K], [-]."""
         count = len(self.nodes)
         taken = np.zeros((count + len(self.boundaries), count + len(self.boundaries)))
-        one, other = self._ends
-        both = np.array([not link.one_way for link in self.links], dtype=bool)
-        np.add.at(taken, (other, one), self._conductances)
-        np.add.at(taken, (one[both], other[both]), self._conductances[both])
+        place = {**self.index, **{name: count + k for k, name in enumerate(self.boundaries)}}
+        for link in self.links:
+            taken[place[link.other], place[link.one]] += link.conductance
+            if not link.one_way:
+                taken[place[link.one], place[link.other]] += link.conductance
         taken = taken[:count]
         # Heat comes to a row from its columns: from a mass or a boundary, or from who has some.
         held = (self.capacities > 0) | (taken[:, count:] > 0).any(axis=1)
@@ -294,11 +237,6 @@ class HeatNetwork:
             )
         matrix = np.diag(taken.sum(axis=1)) - taken[:, :count]
         return matrix, np.hstack((taken[:, count:], np.eye(count)))
-
-    def _flows(self, mean: Floats, inputs: Floats) -> Floats:
-        wide = np.hstack((mean, inputs[:, : len(self.boundaries)]))
-        one, other = self._ends
-        return np.asarray((wide[:, one] - wide[:, other]) * self._conductances)
 
     def _inputs(
         self,
@@ -328,22 +266,15 @@ class HeatNetwork:
             wide[:, place] = series(values, length, what)
         return wide
 
-    def _initial_mass(self, initial: npt.ArrayLike | Mapping[str, float] | None) -> Floats:
+    def _initial_mass(self, given: Mapping[str, float]) -> Floats:
         """Return the first temperatures of the nodes with mass. [degC]."""
-        heavy = self.capacities > 0
-        if initial is None or isinstance(initial, Mapping):
-            given = initial or {}
-            unknown = [name for name in given if name not in self.index]
-            values = [given.get(n.name, n.initial_temperature) for n in self.nodes]
-            missing = [
-                node.name
-                for node, value, mass in zip(self.nodes, values, heavy, strict=True)
-                if mass and value is None
-            ]
-            if missing or unknown:
-                raise ParameterError(
-                    f"initial temperatures missing: {', '.join(missing) or 'none'}; unknown names: "
-                    f"{', '.join(unknown) or 'none'}"
-                )
-            initial = [0.0 if value is None else value for value in values]
-        return series(initial, len(self.nodes), "the initial temperature")[heavy]
+        heavy = [node for node in self.nodes if node.capacity > 0]
+        values = {node.name: given.get(node.name, node.initial_temperature) for node in heavy}
+        missing = [name for name, value in values.items() if value is None]
+        unknown = [name for name in given if name not in self.index]
+        if missing or unknown:
+            raise ParameterError(
+                f"initial temperatures missing: {', '.join(missing) or 'none'}; unknown names: "
+                f"{', '.join(unknown) or 'none'}"
+            )
+        return series(list(values.values()), len(heavy), "the initial temperature")  # type: ignore[arg-type]

@@ -4,9 +4,7 @@
 :func:`lindistflow` has the linear voltages that plans are often made with.
 """
 
-from engiagent.models.grids.feeder import Feeder
-from engiagent.models.grids.flow import Flow
-from engiagent.models.grids.lindistflow import lindistflow, sensitivities
-from engiagent.models.grids.network import Bus, Line, Shunt, Transformer
+from engiagent.models.grids.feeder import Feeder, Flow, lindistflow
+from engiagent.models.grids.network import Bus, Line, Transformer
 
-__all__ = ["Bus", "Feeder", "Flow", "Line", "Shunt", "Transformer", "lindistflow", "sensitivities"]
+__all__ = ["Bus", "Feeder", "Flow", "Line", "Transformer", "lindistflow"]

@@ -1,21 +1,44 @@
-"""A distribution feeder: buses, lines, transformers, shunts and one source.
+r"""A distribution feeder: its parts, its AC power flow, and its linear voltages.
 
 Three phases, balanced, in steady state: voltages are line to line, powers are of all three phases
 together. A line is a pi section; a transformer is a pi section on its ``to`` side behind an ideal
 ratio, with its parameters from the nameplate (short-circuit and no-load test).
+
+The sweep returns voltages only. Currents, losses, the import and the mismatch of every bus are
+computed here from these voltages by the circuit equations, so that no method can hide its error.
 """
 
 from collections import Counter, deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.grids.flow import Flow, demand_of, evaluate, held_voltage
-from engiagent.models.grids.network import Bus, Line, Network, Shunt, Transformer
-from engiagent.models.grids.tree import sweep
-from engiagent.models.ranges import ParameterError
+from engiagent.models.grids.network import Bus, Complexes, Line, Network, Transformer
+from engiagent.models.grids.tree import Tree, sweep
+from engiagent.models.ranges import Floats, ParameterError, numbers, series, within
+
+# A solution whose powers miss those asked for by more than this is none. [kVA per kVA]
+MISMATCH = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow:
+    """Series of a solved feeder; buses and branches in the feeder's order.
+
+    Where ``converged`` is False all other series are NaN: there is no solution to report.
+    """
+
+    converged: npt.NDArray[np.bool_]  # shape (time,)
+    voltage: Floats  # magnitude, shape (time, buses). [p.u.]
+    # larger of the currents at both ends over its rating, 0 without one, (time, branches). [-]
+    loading: Floats
+    losses: Floats  # heat of each branch, shape (time, branches). [kW]
+    # what the source delivers, below 0 when it takes back, shape (time,). [kW]
+    import_active: Floats
+    mismatch: Floats  # largest error of the power of a bus, shape (time,). [kVA]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,18 +58,20 @@ class Feeder:
     (0.990917508, 0.082492)
     """
 
-    # buses, lines, transformers, shunts: the parts; every bus must be reached from the source
-    # through branches
+    # buses, lines, transformers: the parts; every bus must be reached from the source
     buses: tuple[Bus, ...]
     source: str  # name of the bus whose voltage is held
     lines: tuple[Line, ...] = ()
     transformers: tuple[Transformer, ...] = ()
-    shunts: tuple[Shunt, ...] = ()
-    source_voltage: float = 1.0  # its magnitude, at angle 0. 0.5 to 1.5. [p.u.]
+    source_voltage: float = 1.0  # its magnitude. 0.5 to 1.5. [p.u.]
 
     def __post_init__(self) -> None:
-        _distinct([bus.name for bus in self.buses], "bus")
-        _distinct([branch.name for branch in self.branches], "branch")
+        for what, names in (("bus", self.bus_names), ("branch", [b.name for b in self.branches])):
+            twice = [name for name, count in Counter(names).items() if count > 1]
+            if twice:
+                raise ParameterError(
+                    f"the {what} {twice[0]} is given twice; give each its own name"
+                )
         known = {bus.name: bus.nominal_voltage for bus in self.buses}
         for branch in self.branches:
             for bus in (branch.from_bus, branch.to_bus):
@@ -54,11 +79,14 @@ class Feeder:
             if branch.from_bus == branch.to_bus:
                 raise ParameterError(f"{branch.name} begins and ends at {branch.from_bus}")
         for line in self.lines:
-            _one_voltage(line, known)
-        for shunt in self.shunts:
-            _known(shunt.bus, known, "a shunt")
+            begin, end = known[line.from_bus], known[line.to_bus]
+            if begin != end:
+                raise ParameterError(
+                    f"the line {line.name} joins {line.from_bus} at {begin} kV and {line.to_bus} "
+                    f"at {end} kV; put a transformer between them"
+                )
         _known(self.source, known, "the source")
-        held_voltage(self.source_voltage, 1)
+        _held(self.source_voltage, 1)
         self._all_fed()
 
     @property
@@ -78,34 +106,61 @@ class Feeder:
 
     @cached_property
     def network(self) -> Network:
-        """The feeder in per-unit arrays on a base of 1 MVA."""
-        return Network.of(self.source, self.buses, self.lines, self.transformers, self.shunts)
+        """The feeder in per-unit arrays on a base of 1 MVA; ParameterError when it is no tree."""
+        if not self.radial:
+            raise ParameterError("the feeder is meshed and a power flow needs a tree; open ties")
+        return Network.of(self.source, self.buses, self.lines, self.transformers)
 
     def flow(
         self,
         p_kw: npt.ArrayLike,
-        q_kvar: npt.ArrayLike | None = None,
+        q_kvar: npt.ArrayLike = 0.0,
         *,
         source_voltage: npt.ArrayLike | None = None,
     ) -> Flow:
-        """Return voltages, currents and losses under constant powers at the buses, by sweeps.
+        """Return voltages, loadings and losses under constant powers at the buses, by sweeps.
 
-        ``p_kw``, ``q_kvar``: net demand of each bus, below 0 where it feeds in, shape (time, buses)
-        or (buses,) for one period; no reactive power when None. [kW], [kvar]. ``source_voltage``:
-        voltage of the source, one number or shape (time,); the feeder's own when None. [p.u.]
-
-        Periods without a solution have ``converged`` False and NaN in every other series.
+        ``p_kw``, ``q_kvar``: net demand of each bus, below 0 where it feeds in, shape (time,
+        buses) or (buses,). [kW], [kvar]. ``source_voltage``: one number or shape (time,); the
+        feeder's own when None. [p.u.] Periods without a solution have ``converged`` False.
         """
-        power = demand_of(self.bus_names, p_kw, q_kvar)
-        held = held_voltage(
-            self.source_voltage if source_voltage is None else source_voltage, len(power)
+        network, power = self.network, self._demand(p_kw, q_kvar)
+        held = self.source_voltage if source_voltage is None else source_voltage
+        voltage = sweep(network, power, _held(held, len(power)))
+        missing = _missing(network, power, voltage)
+        elsewhere = np.arange(len(network.nominal)) != network.source
+        error = np.abs(missing[:, elsewhere]).max(axis=1, initial=0.0)
+        scale = np.maximum(np.abs(power).sum(axis=1), 1e-3)
+        converged = error <= MISMATCH * scale  # False for NaN
+        voltage = np.where(converged[:, None], voltage, complex(np.nan, np.nan))
+        into, out = network.currents(voltage)
+        begin, end = network.begin, network.end
+        lost = (voltage[:, begin] * np.conj(into) + voltage[:, end] * np.conj(out)).real
+        ampere = (
+            np.abs(into) * network.base_current[begin] / network.ampacity[:, 0],
+            np.abs(out) * network.base_current[end] / network.ampacity[:, 1],
         )
-        if not self.radial:
+        return Flow(
+            converged=converged,
+            voltage=np.abs(voltage),
+            loading=np.maximum(*ampere),
+            losses=1000.0 * lost,
+            import_active=np.where(converged, 1000.0 * missing[:, network.source].real, np.nan),
+            mismatch=np.where(converged, 1000.0 * error, np.nan),
+        )
+
+    def _demand(self, p_kw: npt.ArrayLike, q_kvar: npt.ArrayLike) -> Complexes:
+        """Return the complex demand, shape (time, buses). [MVA]."""
+        active = np.atleast_2d(numbers(p_kw, "the active power"))
+        reactive = np.atleast_2d(numbers(q_kvar, "the reactive power"))
+        shape = (len(active), len(self.buses))
+        if active.shape != shape or reactive.shape not in (shape, (1, 1)):
             raise ParameterError(
-                "the feeder is meshed and a sweep needs a tree; open the tie lines"
+                f"the active power has the shape {active.shape}, the reactive power "
+                f"{reactive.shape}; give (time, {len(self.buses)}), one column for each of the "
+                f"buses {', '.join(self.bus_names[:6])}" + (" …" if len(self.buses) > 6 else "")
             )
-        voltage, iterations = sweep(self.network, power, held)
-        return evaluate(self.network, power, voltage, iterations)
+        return (active + 1j * reactive).astype(np.complex128) / 1000.0
 
     def _all_fed(self) -> None:
         neighbours: dict[str, list[str]] = {bus.name: [] for bus in self.buses}
@@ -114,10 +169,9 @@ class Feeder:
             neighbours[branch.to_bus].append(branch.from_bus)
         reached, queue = {self.source}, deque([self.source])
         while queue:
-            for bus in neighbours[queue.popleft()]:
-                if bus not in reached:
-                    reached.add(bus)
-                    queue.append(bus)
+            new = [bus for bus in neighbours[queue.popleft()] if bus not in reached]
+            reached.update(new)
+            queue.extend(new)
         dead = [bus for bus in neighbours if bus not in reached]
         if dead:
             raise ParameterError(
@@ -127,10 +181,20 @@ class Feeder:
             )
 
 
-def _distinct(names: list[str], what: str) -> None:
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ParameterError(f"the {what} {twice[0]} is given twice; give each its own name")
+def _missing(network: Network, power: Complexes, voltage: Complexes) -> Complexes:
+    """Return the power that each bus lacks, the import at the source, (time, buses). [p.u.]."""
+    into, out = network.currents(voltage)
+    drawn = power.copy()
+    for k, (begin, end) in enumerate(zip(network.begin, network.end, strict=True)):
+        drawn[:, begin] += voltage[:, begin] * np.conj(into[:, k])
+        drawn[:, end] += voltage[:, end] * np.conj(out[:, k])
+    return drawn
+
+
+def _held(values: npt.ArrayLike, length: int) -> Floats:
+    """Return the voltage of the source, shape (length,). [p.u.]."""
+    held = within(values, "the source voltage", "p.u.", low=0.5, high=1.5)
+    return series(held, length, "the source voltage")
 
 
 def _known(name: str, known: Collection[str], who: str) -> None:
@@ -142,10 +206,41 @@ def _known(name: str, known: Collection[str], who: str) -> None:
         )
 
 
-def _one_voltage(line: Line, nominal: Mapping[str, float]) -> None:
-    begin, end = nominal[line.from_bus], nominal[line.to_bus]
-    if begin != end:
+def lindistflow(
+    feeder: Feeder,
+    p_kw: npt.ArrayLike,
+    q_kvar: npt.ArrayLike = 0.0,
+    source_voltage: npt.ArrayLike | None = None,
+) -> Floats:
+    r"""Return LinDistFlow's voltages, shape (time, buses); arguments as of ``Feeder.flow``. [p.u.].
+
+    .. math:: v_j = v_i - 2 (r_{ij} P_{ij} + x_{ij} Q_{ij}), \qquad v = |V|^2
+
+    with the flows :math:`P, Q` the sums of the demands behind the branch: losses are left out, and
+    line charging counts as at nominal voltage. Losses only add to what a branch carries, so that
+    without line charging the true voltage is never above LinDistFlow's, whether buses draw or feed
+    in. Charging grows with the square of the voltage: above nominal voltage LinDistFlow has too
+    little of it, and the true voltage may be higher.
+
+    Source: M. E. Baran and F. F. Wu, doi:10.1109/61.25627.
+
+    Examples
+    --------
+    >>> buses = (Bus(name="station", nominal_voltage=0.4), Bus(name="house", nominal_voltage=0.4))
+    >>> cable = Line(name="c", from_bus="station", to_bus="house", resistance=0.16, reactance=0.0)
+    >>> feeder = Feeder(buses=buses, lines=(cable,), source="station")
+    >>> lindistflow(feeder, [[0.0, 9.5]]).round(12).tolist()
+    [[1.0, 0.990454441153]]
+    """
+    power, tree = feeder._demand(p_kw, q_kvar), Tree.of(feeder.network)
+    held = _held(feeder.source_voltage if source_voltage is None else source_voltage, len(power))
+    factor = np.abs(tree.factor) ** 2
+    # Referred admittances draw as at the nominal voltage of their own bus.
+    carried = tree.gather((power + np.conj(tree.admittance) * factor).T.copy())
+    drop = 2.0 * (tree.impedance.conj()[:, None] * carried).real
+    square = tree.descend(np.square(held), drop).T / factor
+    if not (square > 0).all():
         raise ParameterError(
-            f"the line {line.name} joins {line.from_bus} at {begin} kV and {line.to_bus} at "
-            f"{end} kV; put a transformer between them"
+            "the linear voltages fall to zero; the demand is far beyond what the feeder can carry"
         )
+    return np.asarray(np.sqrt(square))

@@ -7,8 +7,8 @@ Every branch is an ideal ratio :math:`N` at its ``from`` side and a pi section b
     I' = \tfrac{y}{2} V' + \frac{V' - V_t}{z}, \quad I_f = I' / \overline{N}, \quad
     I_t = \tfrac{y}{2} V_t + \frac{V_t - V'}{z}
 
-with currents into the branch. A line has :math:`N = 1`; a transformer has its tap, its clock and
-the quotient of its rated and the nominal voltages.
+with currents into the branch. A line has :math:`N = 1`; a transformer has its tap and the quotient
+of its rated and the nominal voltages.
 
 Source of the parts: J. J. Grainger and W. D. Stevenson, Power System Analysis (1994), chapters 2
 and 6.
@@ -22,7 +22,15 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, ParameterError, fraction, not_negative, positive
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    fraction,
+    not_negative,
+    positive,
+    share,
+    within,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +41,7 @@ class Bus:
     nominal_voltage: float  # line to line; the base of the per-unit voltages. Above 0. [kV]
 
     def __post_init__(self) -> None:
-        positive(self.nominal_voltage, f"the nominal voltage of {self.name}", "kV", "0.4")
+        positive(self.nominal_voltage, f"the nominal voltage of {self.name}", "kV")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +69,7 @@ class Line:
                 f"{self.name} has neither resistance nor reactance; join {self.from_bus} and "
                 f"{self.to_bus} to one bus, or give an impedance above 0 ohm, as 0.001"
             )
-        _rating(self.ampacity, f"the ampacity of {self.name}", "A")
+        positive(self.ampacity, f"the ampacity of {self.name}", "A", finite=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,31 +91,17 @@ class Transformer:
     # turns of the ``from`` winding over their rated number; above 1 lowers the voltage at ``to``.
     # 0.5 to 1.5. [-]
     tap: float = 1.0
-    # vector group number, 0 to 11: ``to`` lags ``from`` by this many times 30 degrees. [-]
-    clock: int = 0
 
     def __post_init__(self) -> None:
-        positive(self.rated_power, f"the rated power of {self.name}", "kVA", "400")
-        positive(self.from_voltage, f"the rated voltage of {self.name} at from", "kV", "20")
-        positive(self.to_voltage, f"the rated voltage of {self.name} at to", "kV", "0.4")
+        positive(self.rated_power, f"the rated power of {self.name}", "kVA")
+        positive(self.from_voltage, f"the rated voltage of {self.name} at from", "kV")
+        positive(self.to_voltage, f"the rated voltage of {self.name} at to", "kV")
         fraction(self.short_circuit_voltage, f"the short-circuit voltage of {self.name}")
         not_negative(self.load_loss, f"the load loss of {self.name}", "kW")
         not_negative(self.no_load_loss, f"the no-load loss of {self.name}", "kW")
-        if not 0 <= self.no_load_current <= 1:
-            raise ParameterError(
-                f"the no-load current of {self.name} is {self.no_load_current}; give a fraction of "
-                "the rated current, as 0.003"
-            )
-        self._losses_fit()
-        if not 0.5 <= self.tap <= 1.5:
-            raise ParameterError(
-                f"the tap of {self.name} is {self.tap}; give a ratio near 1, as 1.025"
-            )
-        if self.clock not in range(12):
-            raise ParameterError(f"the clock of {self.name} is {self.clock}; give 0 to 11")
-
-    def _losses_fit(self) -> None:
-        """Losses are the real part of what the two tests measure and cannot exceed it."""
+        share(self.no_load_current, f"the no-load current of {self.name}")
+        within(self.tap, f"the tap of {self.name}", "-", low=0.5, high=1.5)
+        # Losses are the real part of what the two tests measure and cannot exceed it.
         tests = (
             ("load loss", self.load_loss, "short-circuit voltage", self.short_circuit_voltage),
             ("no-load loss", self.no_load_loss, "no-load current", self.no_load_current),
@@ -118,29 +112,6 @@ class Transformer:
                     f"the {loss} of {self.name}, {power} kW, is more than its {what} allows; give "
                     f"at most {part * self.rated_power:g} kW, or check the {what} of {part}"
                 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shunt:
-    """A constant admittance at a bus: a capacitor bank, a reactor, a heating load."""
-
-    bus: str  # name of the bus
-    # drawn at nominal voltage; grows with the square of the voltage. At least 0. [kW]
-    active_power: float = 0.0
-    reactive_power: float = 0.0  # drawn at nominal voltage, below 0 for a capacitor. [kvar]
-
-    def __post_init__(self) -> None:
-        not_negative(self.active_power, f"the active power of the shunt at {self.bus}", "kW")
-        if not math.isfinite(self.reactive_power):
-            raise ParameterError(
-                f"the reactive power of the shunt at {self.bus} is {self.reactive_power} kvar; "
-                "give a finite number, below 0 for a capacitor"
-            )
-
-
-def _rating(value: float, what: str, unit: str) -> None:
-    if not value > 0:
-        raise ParameterError(f"{what} is {value} {unit}; give a number above 0, or leave it out")
 
 
 Complexes = npt.NDArray[np.complex128]
@@ -163,7 +134,6 @@ class Network:
     ratio: Complexes
     # rated currents at ``from`` and ``to``, shape (branches, 2), infinite without a rating. [A]
     ampacity: Floats
-    shunt: Complexes  # admittance of the shunts at the buses, shape (buses,). [p.u.]
 
     @classmethod
     def of(
@@ -172,26 +142,17 @@ class Network:
         buses: Sequence[Bus],
         lines: Sequence[Line],
         transformers: Sequence[Transformer],
-        shunts: Sequence[Shunt],
     ) -> Self:
         """Return the arrays of a feeder's parts."""
         place = {bus.name: i for i, bus in enumerate(buses)}
         nominal = np.array([bus.nominal_voltage for bus in buses])
         branches: list[Line | Transformer] = [*lines, *transformers]
-        base = [nominal[place[b.from_bus]] for b in branches]
-        other = [nominal[place[b.to_bus]] for b in branches]
-        rows = [_line(line, base[i]) for i, line in enumerate(lines)]
-        offset = len(lines)
-        rows += [
-            _transformer(unit, base[offset + i], other[offset + i])
-            for i, unit in enumerate(transformers)
+        ends = [(nominal[place[b.from_bus]], nominal[place[b.to_bus]]) for b in branches]
+        rows = [
+            _line(b, *voltages) if isinstance(b, Line) else _transformer(b, *voltages)
+            for b, voltages in zip(branches, ends, strict=True)
         ]
-        electric = np.array([row[:3] for row in rows], dtype=np.complex128)
-        electric = electric.reshape(-1, 3)
-        shunt = np.zeros(len(nominal), dtype=np.complex128)
-        for part in shunts:
-            # S = |V|² conj(y), so what is drawn at nominal voltage is the conjugate admittance.
-            shunt[place[part.bus]] += (part.active_power - 1j * part.reactive_power) / 1000.0
+        electric = np.array([row[:3] for row in rows], dtype=np.complex128).reshape(-1, 3)
         return cls(
             source=place[source],
             nominal=nominal,
@@ -201,7 +162,6 @@ class Network:
             admittance=electric[:, 1],
             ratio=electric[:, 2],
             ampacity=np.array([row[3] for row in rows]).reshape(-1, 2),
-            shunt=shunt,
         )
 
     @property
@@ -220,16 +180,18 @@ class Network:
         return into, out
 
 
-def _line(line: Line, kilovolt: float) -> tuple[complex, complex, complex, tuple[float, float]]:
-    base = kilovolt**2  # ohm at 1 MVA
+Electric = tuple[complex, complex, complex, tuple[float, float]]
+"""Impedance, admittance, ratio and the ratings at both ends."""
+
+
+def _line(line: Line, begin: float, end: float) -> Electric:
+    base = begin * end  # ohm at 1 MVA; both are one voltage
     impedance = complex(line.resistance, line.reactance) / base
     admittance = 1e-6j * line.susceptance * base
     return impedance, admittance, 1.0 + 0j, (line.ampacity, line.ampacity)
 
 
-def _transformer(
-    unit: Transformer, begin: float, end: float
-) -> tuple[complex, complex, complex, tuple[float, float]]:
+def _transformer(unit: Transformer, begin: float, end: float) -> Electric:
     rated = unit.rated_power / 1000.0
     # From the base of the transformer to that of the feeder.
     scale = (unit.to_voltage / end) ** 2 / rated
@@ -238,14 +200,10 @@ def _transformer(
     conductance = unit.no_load_loss / unit.rated_power
     susceptance = -math.sqrt(max(unit.no_load_current**2 - conductance**2, 0.0))
     turns = (unit.from_voltage * unit.tap / begin) / (unit.to_voltage / end)
-    angle = math.radians(30.0 * unit.clock)
-    limits = (
-        unit.rated_power / (math.sqrt(3.0) * unit.from_voltage),
-        unit.rated_power / (math.sqrt(3.0) * unit.to_voltage),
-    )
+    ampere = unit.rated_power / math.sqrt(3.0)  # times kV
     return (
         complex(resistance, reactance) * scale,
         complex(conductance, susceptance) / scale,
-        turns * complex(math.cos(angle), math.sin(angle)),
-        limits,
+        complex(turns),
+        (ampere / unit.from_voltage, ampere / unit.to_voltage),
     )

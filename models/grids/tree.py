@@ -15,7 +15,7 @@ Source: D. Shirmohammadi et al., doi:10.1109/59.192932.
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ class Tree:
     parent: Places  # place of each bus's parent, shape (buses,); the source is its own
     # of the branch above each bus, referred to the source, shape (buses,); 0 for the source
     impedance: Complexes
-    admittance: Complexes  # of all shunts at each bus, referred to the source, shape (buses,)
+    admittance: Complexes  # of the branches at each bus, referred to the source, shape (buses,)
     factor: Complexes  # the product K of the ratios, shape (buses,)
     # groups of buses, parents before children; within a group all parents differ
     layers: tuple[Places, ...]
@@ -47,7 +47,6 @@ class Tree:
             near[end].append((int(begin), k))
         parent = np.full(count, network.source, dtype=np.intp)
         impedance = np.zeros(count, dtype=np.complex128)
-        admittance = network.shunt.copy()
         factor = np.ones(count, dtype=np.complex128)
         half = np.zeros(count, dtype=np.complex128)
         layers: list[Places] = []
@@ -76,7 +75,7 @@ class Tree:
             source=network.source,
             parent=parent,
             impedance=impedance,
-            admittance=admittance / np.abs(factor) ** 2 + half,
+            admittance=half,
             factor=factor,
             layers=tuple(layers),
         )
@@ -87,9 +86,9 @@ class Tree:
             values[self.parent[layer]] += values[layer]
         return values
 
-    def descend(self, start: Complexes, drop: Complexes) -> Complexes:
+    def descend(self, start: npt.NDArray[Any], drop: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return ``start`` at the source less the drops on the way to each bus, (buses, time)."""
-        values = np.empty_like(drop)
+        values = drop.copy()
         values[self.source] = start
         for layer in self.layers:
             values[layer] = values[self.parent[layer]] - drop[layer]
@@ -101,48 +100,37 @@ SWEEPS = 1000
 CHUNK = 2048  # periods at once: their arrays stay near the processor
 
 
-def sweep(
-    network: Network, power: Complexes, source_voltage: Floats
-) -> tuple[Complexes, npt.NDArray[np.int64]]:
-    """Return the voltages, NaN where no solution was found, and the number of sweeps.
+def sweep(network: Network, power: Complexes, source_voltage: Floats) -> Complexes:
+    """Return the voltages, NaN where no solution was found.
 
     ``power``: net demand, shape (time, buses). [p.u.] ``source_voltage``: shape (time,). [p.u.]
     """
     tree = Tree.of(network)
-    voltage = np.full(power.shape, complex(np.nan, np.nan))
-    iterations = np.zeros(len(power), dtype=np.int64)
-    for first in range(0, len(power), CHUNK):
-        part = slice(first, first + CHUNK)
-        voltage[part], iterations[part] = _chunk(tree, power[part], source_voltage[part])
-    return voltage, iterations
+    parts = [slice(first, first + CHUNK) for first in range(0, len(power), CHUNK)]
+    found = [_chunk(tree, power[part], source_voltage[part]) for part in parts]
+    return np.concatenate([np.empty((0, power.shape[1]), np.complex128), *found])
 
 
-def _chunk(
-    tree: Tree, power: Complexes, source_voltage: Floats
-) -> tuple[Complexes, npt.NDArray[np.int64]]:
+def _chunk(tree: Tree, power: Complexes, source_voltage: Floats) -> Complexes:
     found = np.full(power.shape, complex(np.nan, np.nan))
-    iterations = np.full(len(power), SWEEPS, dtype=np.int64)
     open_ = np.arange(len(power))
     demand = np.ascontiguousarray(power.T)
     held = source_voltage.astype(np.complex128)
-    impedance = tree.impedance[:, None]
-    admittance = tree.admittance[:, None]
+    impedance, admittance = tree.impedance[:, None], tree.admittance[:, None]
     voltage = np.repeat(held[None, :], len(demand), axis=0)
     # Periods beyond what the feeder can carry may run through zero or infinity before they stop.
     with np.errstate(all="ignore"):
-        for count in range(1, SWEEPS + 1):
+        for _ in range(SWEEPS):
             current = np.conj(demand / voltage) + admittance * voltage
             updated = tree.descend(held, impedance * tree.gather(current))
-            change = np.abs(updated - voltage).max(axis=0)
-            done = change <= TOLERANCE
+            done = np.abs(updated - voltage).max(axis=0) <= TOLERANCE
             hopeless = ~(np.abs(updated).max(axis=0) < 10.0)
             voltage = updated
             if done.any() or hopeless.any():
                 found[open_[done]] = (voltage[:, done] / tree.factor[:, None]).T
-                iterations[open_[done | hopeless]] = count
                 stay = ~(done | hopeless)
                 open_, held = open_[stay], held[stay]
                 voltage, demand = voltage[:, stay], demand[:, stay]
             if not open_.size:
                 break
-    return found, iterations
+    return found

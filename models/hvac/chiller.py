@@ -21,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.curves import Curve, Polynomial, Surface
-from engiagent.models.ranges import Floats, ParameterError, within
+from engiagent.models.ranges import Floats, ParameterError, not_negative, positive, share
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChillerOperation:
-    """What a chiller does for a load; all arrays of one shape."""
+    """What a chiller does for a load."""
 
     # cooling, unmet: heat taken from the chilled water, and what of the load is above the capacity.
     # [kW]
@@ -34,14 +34,11 @@ class ChillerOperation:
     unmet: Floats
     power: Floats  # electric power of the compressor. [kW]
     heat_rejected: Floats  # heat into the condenser's water. [kW]
-    loss: Floats  # heat of the compressor that goes elsewhere. [kW]
-    false_load: Floats  # cooling that hot gas bypass destroys. [kW]
-    part_load_ratio: Floats  # load over capacity while on. [-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chiller:
-    """A chiller with one compressor's curves; rated numbers may be arrays over units.
+    """A chiller with one compressor's curves; rated numbers may be series.
 
     Examples
     --------
@@ -63,41 +60,40 @@ class Chiller:
     eir_curve: Surface
     # factor on the full-load power by part-load ratio, about 1 at 1
     part_load_curve: Curve = field(default=Polynomial((0.0, 1.0)))
-    minimum_part_load: npt.ArrayLike = 0.0  # below it the machine cycles. 0 to 1. [-]
+    minimum_part_load: float = 0.0  # below it the machine cycles. 0 to 1. [-]
     # below it it is loaded falsely; at least the minimum part load. [-]
-    minimum_unloading: npt.ArrayLike | None = None
+    minimum_unloading: float | None = None
     # up to where it can be overloaded. At least the minimum unloading. [-]
-    maximum_part_load: npt.ArrayLike = 1.0
+    maximum_part_load: float = 1.0
     # share of the power that the condenser takes up: 1 for a hermetic machine. [-]
-    heat_to_condenser: npt.ArrayLike = 1.0
+    heat_to_condenser: float = 1.0
 
     def __post_init__(self) -> None:
-        within(self.rated_capacity, "the rated capacity", "kW", low=0.0, above=True)
-        within(self.rated_cop, "the rated COP", "-", low=0.0, above=True)
-        least = within(self.minimum_part_load, "the minimum part load", "-", low=0.0, high=1.0)
-        unloading = within(self._unloading, "the minimum unloading", "-", low=0.0, high=1.0)
-        most = within(self.maximum_part_load, "the maximum part load", "-", low=0.0, above=True)
-        if not ((least <= unloading) & (unloading <= most)).all():
+        positive(self.rated_capacity, "the rated capacity", "kW")
+        positive(self.rated_cop, "the rated COP", "-")
+        least, unloading, most = self.minimum_part_load, self._unloading, self.maximum_part_load
+        share(least, "the minimum part load")
+        share(unloading, "the minimum unloading")
+        if not least <= unloading <= most:
             raise ParameterError(
                 f"the part-load ratios are {least} (minimum), {unloading} (unloading) and {most} "
                 "(maximum); give minimum <= unloading <= maximum"
             )
-        within(self.heat_to_condenser, "the heat to the condenser", "-", low=0.0, high=1.0)
+        share(self.heat_to_condenser, "the heat to the condenser")
 
     @property
-    def _unloading(self) -> npt.ArrayLike:
+    def _unloading(self) -> float:
         return self.minimum_part_load if self.minimum_unloading is None else self.minimum_unloading
 
     def capacity(self, leaving: npt.ArrayLike, entering: npt.ArrayLike) -> Floats:
         """Return the capacity at these temperatures. [kW]."""
         available = np.asarray(self.rated_capacity) * self.capacity_curve.at(leaving, entering)
-        return within(available, "the capacity by its curve", "kW", low=0.0, above=True)
+        return positive(available, "the capacity by its curve", "kW")
 
     def full_load_power(self, leaving: npt.ArrayLike, entering: npt.ArrayLike) -> Floats:
         """Return the power at a part-load ratio of 1, where the curve of part load is 1. [kW]."""
         ratio = self.eir_curve.at(leaving, entering) / np.asarray(self.rated_cop)
-        power = self.capacity(leaving, entering) * ratio
-        return within(power, "the power by its curve", "kW", low=0.0, above=True)
+        return positive(self.capacity(leaving, entering) * ratio, "the power by its curve", "kW")
 
     def operate(
         self, load: npt.ArrayLike, *, leaving: npt.ArrayLike, entering: npt.ArrayLike
@@ -109,28 +105,22 @@ class Chiller:
         ``load``: cooling that is asked for. At least 0. [kW] ``leaving``, ``entering``: chilled
         water as it leaves, condenser water or air as it enters. [degC]
         """
-        wanted = within(load, "the cooling load", "kW", low=0.0)
+        wanted = not_negative(load, "the cooling load", "kW")
         available = self.capacity(leaving, entering)
-        cooling = np.minimum(wanted, available * np.asarray(self.maximum_part_load))
-        ratio = cooling / available
-        least = np.asarray(self.minimum_part_load, dtype=np.float64)
-        cycling = np.where(ratio < least, ratio / np.where(least > 0, least, 1.0), 1.0)
+        cooling = np.minimum(wanted, available * self.maximum_part_load)
+        ratio, least = cooling / available, self.minimum_part_load
+        cycling = np.where(ratio < least, ratio / (least or 1.0), 1.0)
         # Without a minimum the machine follows down to nothing, and at nothing it is off.
         cycling = np.where(cooling > 0, cycling, 0.0)
-        running = np.maximum(ratio, np.asarray(self._unloading))
-        share = within(
-            self.part_load_curve.at(running), "the part-load factor by its curve", "-", low=0.0
-        )
-        power = self.full_load_power(leaving, entering) * share * cycling
-        taken = np.asarray(self.heat_to_condenser) * power
+        running = np.maximum(ratio, self._unloading)
+        factor = self.part_load_curve.at(running)
+        part = not_negative(factor, "the part-load factor by its curve", "-")
+        power = self.full_load_power(leaving, entering) * part * cycling
         # Hot gas bypass goes round inside: what it adds to the evaporator it takes from the
         # condenser, so that the condenser gives off the useful cooling and the power.
         return ChillerOperation(
-            cooling=cooling + 0.0 * power,
-            unmet=wanted - cooling + 0.0 * power,
+            cooling=cooling,
+            unmet=np.asarray(wanted - cooling),
             power=power,
-            heat_rejected=np.asarray(cooling + taken),
-            loss=np.asarray(power - taken),
-            false_load=np.asarray(np.maximum(available * running * cycling - cooling, 0.0)),
-            part_load_ratio=np.asarray(running + 0.0 * power),
+            heat_rejected=np.asarray(cooling + self.heat_to_condenser * power),
         )

@@ -1,9 +1,8 @@
-"""Performance curves of equipment: polynomials in one and two variables.
+"""Performance curves of equipment: polynomials in one and two variables, tables by part load.
 
 Polynomials have the order of the coefficients of EnergyPlus (Input Output Reference, group
 performance curves), so that published sets can be typed in as they stand. Outside its range a curve
-holds the value of the nearest point in it, as EnergyPlus does; :meth:`valid` says where that is. A
-curve without a range has its formula everywhere.
+holds the value of the nearest point in it, as EnergyPlus does.
 """
 
 from dataclasses import dataclass
@@ -12,72 +11,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, ParameterError, increasing, numbers, within
+from engiagent.models.ranges import Floats, ParameterError, increasing, numbers, positive
 
 Range = tuple[float, float]
-Mask = npt.NDArray[np.bool_]
 EVERYWHERE: Range = (-np.inf, np.inf)
-
-
-class Surface(Protocol):
-    """Something that answers a number for two, and says where it means it."""
-
-    def at(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
-        """Return the value at ``x`` and ``y``."""
-        ...
-
-    def valid(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Mask:
-        """Return where ``x`` and ``y`` lie in the range of the data."""
-        ...
-
-
-def _checked(coefficients: tuple[float, ...], counts: tuple[int, ...], *ranges: Range) -> None:
-    array = numbers(coefficients, "the coefficients of a curve")
-    if array.ndim != 1 or len(array) not in counts:
-        wanted = " or ".join(str(count) for count in counts)
-        raise ParameterError(f"a curve has {array.size} coefficients; give {wanted}")
-    for low, high in ranges:
-        if not low < high:
-            raise ParameterError(
-                f"the range of a curve goes from {low} to {high}; give two numbers that rise"
-            )
-
-
-def _inside(values: npt.ArrayLike, span: Range) -> Mask:
-    array = numbers(values, "the point on a curve")
-    return np.asarray((array >= span[0]) & (array <= span[1]))
-
-
-@dataclass(frozen=True)
-class Polynomial:
-    r"""Return :math:`c_1 + c_2 x + c_3 x^2 + \dots`: a linear, quadratic or cubic curve and beyond.
-
-    Attributes
-    ----------
-    coefficients
-        From the constant upwards, one to eight.
-    x_range
-        Where the curve was fitted; a point outside counts as the nearest end.
-
-    Examples
-    --------
-    >>> Polynomial((0.1, 0.4, 0.5)).at([0.0, 1.0]).tolist()
-    [0.1, 1.0]
-    """
-
-    coefficients: tuple[float, ...]
-    x_range: Range = EVERYWHERE
-
-    def __post_init__(self) -> None:
-        _checked(self.coefficients, tuple(range(1, 9)), self.x_range)
-
-    def at(self, x: npt.ArrayLike) -> Floats:
-        """Return the value of the polynomial, at the nearest end beyond its range."""
-        where = np.clip(numbers(x, "the point on a curve"), *self.x_range)
-        value = np.zeros_like(where)
-        for coefficient in reversed(self.coefficients):
-            value = value * where + coefficient
-        return np.asarray(value)
 
 
 class Curve(Protocol):
@@ -88,14 +25,45 @@ class Curve(Protocol):
         ...
 
 
+class Surface(Protocol):
+    """Something that answers a number for two."""
+
+    def at(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
+        """Return the value at ``x`` and ``y``."""
+        ...
+
+
+def _checked(coefficients: tuple[float, ...], counts: tuple[int, ...]) -> None:
+    array = numbers(coefficients, "the coefficients of a curve")
+    if array.ndim != 1 or len(array) not in counts:
+        wanted = " or ".join(str(count) for count in counts)
+        raise ParameterError(f"a curve has {array.size} coefficients; give {wanted}")
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    r"""Return :math:`c_1 + c_2 x + c_3 x^2 + \dots`, with one to eight coefficients.
+
+    Examples
+    --------
+    >>> Polynomial((0.1, 0.4, 0.5)).at([0.0, 1.0]).tolist()
+    [0.1, 1.0]
+    """
+
+    coefficients: tuple[float, ...]  # from the constant upwards
+
+    def __post_init__(self) -> None:
+        _checked(self.coefficients, tuple(range(1, 9)))
+
+    def at(self, x: npt.ArrayLike) -> Floats:
+        """Return the value of the polynomial."""
+        points = numbers(x, "the point on a curve")
+        return np.asarray(np.polynomial.polynomial.polyval(points, self.coefficients))
+
+
 @dataclass(frozen=True)
 class Table:
     """Share of the full input by part-load ratio, straight between points, held beyond them.
-
-    Attributes
-    ----------
-    ratios, shares
-        Of part load, rising; and of the input at full load, above 0.
 
     Examples
     --------
@@ -103,12 +71,12 @@ class Table:
     [0.4, 0.7]
     """
 
-    ratios: tuple[float, ...]
-    shares: tuple[float, ...]
+    ratios: tuple[float, ...]  # of part load, rising
+    shares: tuple[float, ...]  # of the input at full load, above 0
 
     def __post_init__(self) -> None:
         increasing(self.ratios, "the part-load ratios of a table")
-        within(self.shares, "the shares of the input in a table", "-", low=0.0, above=True)
+        positive(self.shares, "the shares of the input in a table", "-")
         if len(self.ratios) != len(self.shares):
             raise ParameterError(
                 f"a table has {len(self.ratios)} ratios and {len(self.shares)} shares; give a pair "
@@ -129,10 +97,6 @@ class TableEfficiency:
     def at(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
         """Return the factor; at rest, where it has no meaning, one that is above 0."""
         return np.asarray(np.maximum(x, 1e-12) / self.table.at(x))
-
-    def valid(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Mask:
-        """Return that it holds everywhere."""
-        return np.ones(np.broadcast_shapes(np.shape(x), np.shape(y)), dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -161,7 +125,12 @@ class Biquadratic:
     y_range: Range = EVERYWHERE
 
     def __post_init__(self) -> None:
-        _checked(self.coefficients, (6, 10), self.x_range, self.y_range)
+        _checked(self.coefficients, (6, 10))
+        for low, high in (self.x_range, self.y_range):
+            if not low < high:
+                raise ParameterError(
+                    f"the range of a curve goes from {low} to {high}; give two numbers that rise"
+                )
 
     def at(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
         """Return the value of the polynomial, at the nearest point beyond its ranges."""
@@ -172,7 +141,3 @@ class Biquadratic:
         if len(c) == 10:
             value = value + c[6] * a**3 + c[7] * b**3 + a * b * (c[8] * a + c[9] * b)
         return np.asarray(value)
-
-    def valid(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Mask:
-        """Return where both variables lie in the ranges of the curve."""
-        return np.asarray(_inside(x, self.x_range) & _inside(y, self.y_range))

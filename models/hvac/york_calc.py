@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.ranges import Floats, numbers, within
+from engiagent.models.ranges import Floats, fraction, not_negative, numbers, positive, share, within
 
 _COEFFICIENTS = (
     -0.359741205,
@@ -59,17 +59,14 @@ def approach(wet_bulb: npt.ArrayLike, range_: npt.ArrayLike, flow_ratio: npt.Arr
     >>> round(float(approach(25.56, 5.56, 1.0)), 2)
     3.84
     """
-    wet = numbers(wet_bulb, "the wet bulb")
-    cooled = numbers(range_, "the range")
-    ratio = numbers(flow_ratio, "the ratio of flows")
     table = np.asarray(_COEFFICIENTS).reshape(3, 3, 3).transpose(2, 1, 0)
-    points = [np.asarray(axis) for axis in np.broadcast_arrays(wet, cooled, ratio)]
-    return np.asarray(np.polynomial.polynomial.polyval3d(points[0], points[1], points[2], table))
+    wet, cooled, ratio = np.broadcast_arrays(wet_bulb, range_, flow_ratio)
+    return np.asarray(np.polynomial.polynomial.polyval3d(wet, cooled, ratio, table))
 
 
 @dataclass(frozen=True, kw_only=True)
 class YorkCalcTower:
-    """A tower by YorkCalc, with a fan of variable speed; numbers may be arrays over units.
+    """A tower by YorkCalc, with a fan of variable speed.
 
     Examples
     --------
@@ -78,13 +75,13 @@ class YorkCalcTower:
     29.4
     """
 
-    rated_water_flow: npt.ArrayLike  # above 0. [kg/s]
-    rated_fan_power: npt.ArrayLike = 0.0  # at full speed. At least 0. [kW]
-    fan_exponent: npt.ArrayLike = 3.0  # of power by speed: 3 by the affinity laws. [-]
+    rated_water_flow: float  # above 0. [kg/s]
+    rated_fan_power: float = 0.0  # at full speed. At least 0. [kW]
+    fan_exponent: float = 3.0  # of power by speed: 3 by the affinity laws. [-]
 
     def __post_init__(self) -> None:
-        within(self.rated_water_flow, "the rated flow of water", "kg/s", low=0.0, above=True)
-        within(self.rated_fan_power, "the rated power of the fan", "kW", low=0.0)
+        positive(self.rated_water_flow, "the rated flow of water", "kg/s")
+        not_negative(self.rated_fan_power, "the rated power of the fan", "kW")
         within(self.fan_exponent, "the exponent of the fan", "-", low=1.0, high=4.0)
 
     def water_out(
@@ -100,19 +97,13 @@ class YorkCalcTower:
         ``heat``: at least 0. [kW] ``wet_bulb``: of the entering air. [degC] ``water_flow``,
         ``speed``: above 0 [kg/s]; of the fan, above 0, at most 1. [-]
         """
-        cooled, ratio = self._point(heat, water_flow, speed)
-        return np.asarray(numbers(wet_bulb, "the wet bulb") + approach(wet_bulb, cooled, ratio))
+        flow = positive(water_flow, "the flow of water", "kg/s")
+        ratio = flow / self.rated_water_flow / fraction(speed, "the speed of the fan")
+        cooled = not_negative(heat, "the heat", "kW") / (flow * SPECIFIC_HEAT)
+        wet = numbers(wet_bulb, "the wet bulb")
+        return np.asarray(wet + approach(wet, cooled, ratio))
 
     def fan_power(self, speed: npt.ArrayLike) -> Floats:
         """Return the power of the fan at a speed of 0 to 1. [kW]."""
-        turns = within(speed, "the speed of the fan", "-", low=0.0, high=1.0)
-        return np.asarray(np.asarray(self.rated_fan_power) * turns ** np.asarray(self.fan_exponent))
-
-    def _point(
-        self, heat: npt.ArrayLike, water_flow: npt.ArrayLike, speed: npt.ArrayLike
-    ) -> tuple[Floats, Floats]:
-        power = within(heat, "the heat", "kW", low=0.0)
-        flow = within(water_flow, "the flow of water", "kg/s", low=0.0, above=True)
-        turns = within(speed, "the speed of the fan", "-", low=0.0, high=1.0, above=True)
-        ratio = flow / np.asarray(self.rated_water_flow) / turns
-        return np.asarray(power / (flow * SPECIFIC_HEAT)), np.asarray(ratio)
+        turns = share(speed, "the speed of the fan")
+        return np.asarray(self.rated_fan_power * turns**self.fan_exponent)

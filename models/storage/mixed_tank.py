@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.ranges import Floats, hours_of_steps, numbers, over_time, within
+from engiagent.models.ranges import Floats, not_negative, numbers, positive, series, steps
 from engiagent.models.recursion import linear_recursion, phi1, phi2
 
 SECONDS = 3600.0
@@ -26,13 +26,12 @@ class TankPath:
     """What N periods, or one, did to a tank."""
 
     temperature: Floats  # at the N+1 instants; of one period at its end. [degC]
-    mean_temperature: Floats  # of each period. [degC]
-    loss: Floats  # heat to the surroundings. [kW]
+    loss: Floats  # mean heat to the surroundings of each period. [kW]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MixedTank:
-    """A mixed tank; numbers may be arrays over units.
+    """A mixed tank.
 
     Examples
     --------
@@ -42,17 +41,17 @@ class MixedTank:
     [50.0, 51.9381, 51.8743]
     """
 
-    mass: npt.ArrayLike  # of the water. Above 0. [kg]
-    loss_conductance: npt.ArrayLike = 0.0  # to the surroundings. At least 0. [kW/K]
+    mass: float  # of the water. Above 0. [kg]
+    loss_conductance: float = 0.0  # to the surroundings. At least 0. [kW/K]
 
     def __post_init__(self) -> None:
-        within(self.mass, "the mass of water", "kg", low=0.0, above=True)
-        within(self.loss_conductance, "the conductance of the loss", "kW/K", low=0.0)
+        positive(self.mass, "the mass of water", "kg")
+        not_negative(self.loss_conductance, "the conductance of the loss", "kW/K")
 
     @property
-    def capacity(self) -> Floats:
+    def capacity(self) -> float:
         """Heat that warms the tank by one kelvin. [kWh/K]."""
-        return np.asarray(np.asarray(self.mass) * SPECIFIC_HEAT / SECONDS)
+        return self.mass * SPECIFIC_HEAT / SECONDS
 
     def energy(self, temperature: npt.ArrayLike, reference: npt.ArrayLike = 0.0) -> Floats:
         """Return the heat in the tank above a reference temperature. [kWh]."""
@@ -61,7 +60,7 @@ class MixedTank:
 
     def simulate(
         self,
-        initial: npt.ArrayLike,
+        initial: float,
         *,
         step_hours: npt.ArrayLike,
         heat: npt.ArrayLike = 0.0,
@@ -69,26 +68,16 @@ class MixedTank:
     ) -> TankPath:
         """Return the path of the temperature.
 
-        ``initial``: temperature at the first instant, one number or shape (units,). [degC]
-        ``step_hours``: length of each period. [h] ``heat``: into the water; negative where it is
-        taken out. Its leading axis is time. [kW] ``ambient``: around the tank. [degC]
+        ``initial``: temperature at the first instant. [degC] ``step_hours``: length of each period.
+        [h] ``heat``: into the water, negative where it is taken out. [kW] ``ambient``: around the
+        tank. [degC] Each is one number or has the shape (N,).
         """
-        start = numbers(initial, "the initial temperature")
-        timed = [np.shape(value) for value in (heat, ambient, step_hours) if np.ndim(value)]
-        length = max((shape[0] for shape in timed), default=1)
-        units = (start.shape, self.capacity.shape, *(shape[1:] for shape in timed))
-        shape = (length, *np.broadcast_shapes(*units))
-        hours = hours_of_steps(step_hours, shape)
-        loss = np.asarray(self.loss_conductance, dtype=np.float64)
-        around = over_time(ambient, shape, "the ambient temperature")
-        span = loss * hours / self.capacity
-        first, second = phi1(span), phi2(span)
-        gain = (over_time(heat, shape, "the heat") + loss * around) * hours / self.capacity
-        path = linear_recursion(np.exp(-span), first * gain, start)
-        mean = first * path[:-1] + second * gain
-        return TankPath(
-            temperature=path, mean_temperature=mean, loss=np.asarray(loss * (mean - around))
-        )
+        length = max(np.size(value) for value in (heat, ambient, step_hours))
+        hours, around = steps(step_hours, length), series(ambient, length, "the ambient")
+        span, gain = self._step(hours, series(heat, length, "the heat"), around)
+        path = linear_recursion(np.exp(-span), phi1(span) * gain, np.asarray(initial))
+        mean = phi1(span) * path[:-1] + phi2(span) * gain
+        return TankPath(temperature=path, loss=self.loss_conductance * (mean - around))
 
     def step(
         self,
@@ -98,15 +87,17 @@ class MixedTank:
         heat: npt.ArrayLike = 0.0,
         ambient: npt.ArrayLike = 20.0,
     ) -> TankPath:
-        """Return the tank after one period; arguments as in :meth:`simulate`, without time."""
-        path = self.simulate(
-            temperature,
-            step_hours=np.asarray(step_hours)[None],
-            heat=np.asarray(heat)[None],
-            ambient=np.asarray(ambient)[None],
-        )
-        return TankPath(
-            temperature=path.temperature[1],
-            mean_temperature=path.mean_temperature[0],
-            loss=path.loss[0],
+        """Return the tank after one period; of arrays, after one period of each."""
+        before, around = numbers(temperature, "the temperature"), np.asarray(ambient)
+        span, gain = self._step(np.asarray(step_hours), np.asarray(heat), around)
+        after = np.exp(-span) * before + phi1(span) * gain
+        mean = phi1(span) * before + phi2(span) * gain
+        return TankPath(temperature=after, loss=self.loss_conductance * (mean - around))
+
+    def _step(self, hours: Floats, heat: Floats, ambient: Floats) -> tuple[Floats, Floats]:
+        """Return the decay and the warming by heat and surroundings of a step. [-], [K]."""
+        per_kelvin = hours / self.capacity
+        return (
+            np.asarray(self.loss_conductance * per_kelvin),
+            np.asarray((heat + self.loss_conductance * ambient) * per_kelvin),
         )

@@ -1,9 +1,8 @@
 """What stands in a system: ports, states and a step.
 
-A port is an input or an output. Inputs are actions (somebody decides), disturbances (nobody does)
-or left to the balance of a bus; outputs are observations. Any of them may be a flow of energy [kW]:
-it is joined to others over a bus only, so that nothing is counted twice or lost. Everything may be
-read as a signal by many, which moves no energy.
+A port is an input or an output. Inputs are actions (somebody decides), disturbances (the weather,
+a series) or left to the balance of a bus; outputs are observations. Any of them may be a flow of
+energy [kW]: it is joined to others over a bus only, so that nothing is counted twice or lost.
 
 A module stores nothing; it is a description with pure functions. Its state is passed in and handed
 back, so that a run can be repeated, branched and replayed. What it takes from buses and what
@@ -15,21 +14,16 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
-
-import numpy as np
-import numpy.typing as npt
+from typing import Literal
 
 from engiagent.errors import EngiagentError
-from engiagent.models.ranges import Floats, ParameterError
+from engiagent.models.ranges import ParameterError
 
 Domain = Literal["electrical", "thermal", "information"]
 Role = Literal["action", "disturbance", "observation", "balance"]
 Way = Literal["gives", "takes"]
-Values = Mapping[str, Any]
-"""By name numbers, or arrays with one number per unit; plain numbers are ten times as fast."""
-
-DOMAINS: tuple[Domain, ...] = ("electrical", "thermal", "information")
+Values = Mapping[str, float]
+"""Numbers by name."""
 
 
 class WiringError(EngiagentError):
@@ -43,9 +37,7 @@ class State:
     # name, unit: as in ``energy``, ``kWh``
     name: str
     unit: str
-    # value after a reset that gives none; None when a reset must give one
-    initial: npt.ArrayLike | None = None
-    shape: tuple[int, ...] = ()  # () for a number, (units,) for one number per unit
+    initial: float | None = None  # after a reset that gives none; None when a reset must give one
 
 
 @dataclass(frozen=True)
@@ -55,39 +47,29 @@ class Port:
     ``action``, ``disturbance``, ``observation`` and ``balance`` below make ports of their role.
     """
 
-    # name, unit, shape: as of ``State``
     name: str
     unit: str = "kW"
-    # a link joins ports of one domain. An input of ``information`` may read, that is measure, any;
-    # an action may be commanded by an output of ``information``.
-    domain: Domain = "information"
+    domain: Domain = "information"  # of a flow that of its bus
     # ``action`` and ``disturbance`` are inputs, ``observation`` is an output, ``balance`` is an
     # input that takes what the other members of its bus leave
     role: Role = field(kw_only=True)
     # whether the port ``gives`` to a bus or ``takes`` from it; None when it is no flow
     way: Way | None = field(default=None, kw_only=True)
-    shape: tuple[int, ...] = field(default=(), kw_only=True)
-    # of an observation: it follows from the state at the start of the period alone, so that a loop
-    # through it is none
+    # of an observation: it is the state of its name at the start of the period
     instant: bool = field(default=False, kw_only=True)
-    # of an action or a disturbance: the value when nobody gives one; None when somebody must
+    # of an action or a disturbance: the value where none is given; None when one must be
     default: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.domain not in DOMAINS:
-            raise WiringError(
-                f"the port {self.name} has the domain {self.domain!r}; "
-                f"known domains: {', '.join(DOMAINS)}"
-            )
         if self.role == "balance" and self.way is None:
             raise WiringError(f"the port {self.name} balances a bus; say whether it gives or takes")
         if self.way is not None and self.unit != "kW":
             raise WiringError(f"the flow {self.name} is in {self.unit}; a flow is in kW")
 
     @property
-    def is_input(self) -> bool:
-        """Whether the module needs the value; an output it computes."""
-        return self.role != "observation"
+    def sign(self) -> float:
+        """1 where it gives to its bus, -1 where it takes from it, 0 for no flow."""
+        return {"gives": 1.0, "takes": -1.0, None: 0.0}[self.way]
 
     @property
     def is_free(self) -> bool:
@@ -111,14 +93,12 @@ class Outcome:
     # entered, left: what came from and went to the environment, mean of the period. [kW]
     entered: float = 0.0
     left: float = 0.0
-    # by how much limits are broken, at least 0, by a name of the limit; limits are reported and
-    # never enforced
-    violations: Values = field(default_factory=dict)
+    unmet: float = 0.0  # of a machine: what of the load that it is asked for is beyond it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Module:
-    """A unit, controller or source of disturbances."""
+    """A unit of a system."""
 
     ports: tuple[Port, ...]  # all inputs and outputs
     # from the state at the start of a period, the inputs during it and its length [h] to what it
@@ -126,58 +106,54 @@ class Module:
     step: Callable[[Values, Values, float], Outcome]
     states: tuple[State, ...] = ()  # all that is remembered
     stored: Callable[[Values], float] = lambda state: 0.0  # from a state to the energy in it. [kWh]
-    # from a state to the instant outputs; None for the states of the same names
-    observe: Callable[[Values], Values] | None = None
-    # from a generator of chance to initial values of states
-    draw: Callable[[np.random.Generator], Values] = lambda random: {}
-    # from state, inputs and length of the period [h] to the inputs that are physically possible,
-    # for a simulation that enforces limits; it returns those alone that it changes
-    possible: Callable[[Values, Values, float], Values] | None = None
+    # from state, inputs and length of the period [h] to the inputs that are physically possible;
+    # it returns those alone that it changes
+    possible: Callable[[Values, Values, float], Values] = lambda state, inputs, hours: {}
 
-    def reset(self, initial: Values, random: np.random.Generator) -> dict[str, Floats]:
-        """Return the state at the first instant; ``initial`` replaces values of the states."""
-        given = {**self.draw(random), **initial}
-        start: dict[str, Floats] = {}
+    def reset(self, given: Values) -> dict[str, float]:
+        """Return the state at the first instant; ``given`` replaces values of the states."""
+        start = {}
         for state in self.states:
             value = given.get(state.name, state.initial)
             if value is None:
                 raise ParameterError(
                     f"the initial {state.name} is missing; give it in {state.unit}"
                 )
-            start[state.name] = shaped(value, state.shape, f"the initial {state.name}", state.unit)
+            start[state.name] = finite(value, f"the initial {state.name}", state.unit)
         return start
 
-    def instant(self, state: Values) -> Values:
-        """Return the instant outputs."""
-        if self.observe is not None:
-            return self.observe(state)
-        return {port.name: state[port.name] for port in self.ports if port.instant}
+
+def finite(value: float, what: str, unit: str) -> float:
+    """Return a number; ParameterError when it is not finite."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ParameterError(f"{what} is {number} {unit}; give a finite number")
+    return number
 
 
-def total(value: Any) -> float:
-    """Return the sum over units; a single number has a short way, for it is in every step."""
-    if isinstance(value, float):
-        return value
-    return float(value) if np.ndim(value) == 0 else float(value.sum())
+def clipped(value: float, most: float = math.inf) -> float:
+    """Return the nearest value from 0 to a limit."""
+    return min(max(float(value), 0.0), most)
 
 
-def shaped(value: npt.ArrayLike, shape: tuple[int, ...], what: str, unit: str) -> Any:
-    """Return a value as an array of a shape; one number stands for all units."""
-    if not shape and isinstance(value, float) and math.isfinite(value):
-        return value
-    array = np.asarray(value, dtype=np.float64)
-    if array.ndim == 0 and shape:
-        array = np.full(shape, float(array))
-    if array.shape != shape:
-        raise ParameterError(f"{what} has the shape {array.shape}; give {shape or 'one number'}")
-    if not math.isfinite(total(array)):
-        raise ParameterError(f"{what} is {array} {unit}; give finite numbers")
-    return array
+def surroundings(domain: Domain) -> Module:
+    """Return what gives or takes whatever a bus leaves: ambient air, ground, a large network."""
+    return Module(
+        ports=(balance("exchange", "kW", domain, way="gives"),),
+        step=lambda state, inputs, hours: Outcome(entered=inputs["exchange"]),
+    )
 
 
-def above(value: npt.ArrayLike, limit: npt.ArrayLike = 0.0) -> Any:
-    """Return by how much a value is above a limit, 0 where it is not."""
-    if isinstance(value, float) and isinstance(limit, float):
-        return max(value - limit, 0.0)
-    excess = np.asarray(value, dtype=np.float64) - np.asarray(limit, dtype=np.float64)
-    return np.asarray(np.maximum(excess, 0.0))
+def two_point(
+    runs: bool, temperature: float, low: float, high: float, *, cooling: bool = False
+) -> bool:
+    """Return whether a two-point controller runs: it starts beyond one limit, stops at the other.
+
+    Examples
+    --------
+    >>> [two_point(runs, 20.5, 20.0, 21.0) for runs in (False, True)]
+    [False, True]
+    """
+    if cooling:
+        return temperature > low and (runs or temperature > high)
+    return temperature < high and (runs or temperature < low)

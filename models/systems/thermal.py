@@ -1,16 +1,16 @@
 """Thermal units as modules: buildings, tanks, heat pumps, chillers, boilers.
 
 A machine is asked for a ``load`` and serves it as far as it goes; what of a load is above its
-capacity is a violation ``unmet``. Temperatures that its power depends on are disturbances and may
-be read from rooms, tanks or weather.
+capacity is ``unmet``. Temperatures that its power depends on are disturbances.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from engiagent.models.buildings.network import HeatNetwork
 from engiagent.models.chp import PartLoadChp
@@ -20,7 +20,7 @@ from engiagent.models.hvac.curves import Curve
 from engiagent.models.hvac.heat_pump import HeatPump
 from engiagent.models.hvac.turbomachines import PartLoadFan
 from engiagent.models.hvac.york_calc import YorkCalcTower
-from engiagent.models.ranges import Floats, ParameterError, units
+from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.storage.mixed_tank import MixedTank
 from engiagent.models.systems.module import (
     Module,
@@ -29,17 +29,15 @@ from engiagent.models.systems.module import (
     State,
     Values,
     Way,
-    above,
     action,
     balance,
+    clipped,
     disturbance,
     observation,
 )
 
 
-def heat_network(
-    network: HeatNetwork, rooms: tuple[str, ...], *, driven: Mapping[str, float] | None = None
-) -> Module:
+def heat_network(network: HeatNetwork, rooms: tuple[str, ...], driven: Values) -> Module:
     """Return a heat network whose ``rooms``, names of nodes, can be heated, cooled and read.
 
     Each boundary is a disturbance by its name. Each room has ``heating`` and ``cooling``, which
@@ -48,81 +46,66 @@ def heat_network(
     the end of the period before. What is ``driven``, as ``office.heating``, is an action with a
     largest power [kW].
     """
-    limits = driven or {}
-
-    def possible(state: Values, inputs: Values, step_hours: float) -> Values:
-        return {name: min(max(float(inputs[name]), 0.0), most) for name, most in limits.items()}
+    unknown = [room for room in rooms if room not in network.index]
+    if unknown:
+        known = ", ".join(list(network.index)[:20])
+        raise ParameterError(f"there is no node {unknown[0]!r} for a room; known: {known}")
+    names, boundaries = [node.name for node in network.nodes], network.boundaries
+    heavy = [f"{node.name}.temperature" for node in network.nodes if node.capacity > 0]
+    held = {
+        f"{node.name}.temperature": node
+        for node in network.nodes
+        if node.capacity > 0 or node.name in rooms
+    }
+    capacities = network.capacities[network.capacities > 0]
 
     def way(room: str, word: str) -> Port:
         name = f"{room}.{word}"
         direction: Way = "takes" if word == "heating" else "gives"
-        if name in limits:
+        if name in driven:
             return action(name, "kW", "thermal", way=direction, default=0.0)
         return balance(name, "kW", "thermal", way=direction)
 
-    unknown = [room for room in rooms if room not in network.index]
-    if unknown:
-        raise ParameterError(
-            f"there is no node {unknown[0]!r} for a room; "
-            f"known: {', '.join(list(network.index)[:20])}"
-        )
-    names = [node.name for node in network.nodes]
-    weights = [f"{node.name}.temperature" for node in network.nodes if node.capacity > 0]
-    states = tuple(
-        State(f"{node.name}.temperature", "degC", node.initial_temperature)
-        for node in network.nodes
-        if node.capacity > 0 or node.name in rooms
-    )
-    capacities = network.capacities[network.capacities > 0]
-    # Among nodes the flows cancel; what is left runs to the boundaries.
-    signs = np.array(
-        [(k.one in names and not k.one_way) - (k.other in names) for k in network.links]
-    )
-
-    held = [(s.name, s.name.removesuffix(".temperature")) for s in states]
-
-    places = [len(network.boundaries) + network.index[room] for room in rooms]
-    known: dict[float, Floats] = {}
-
-    def masses(state: Values) -> Floats:
-        return np.array([state[name] for name in weights])
-
+    @cache
     def response(hours: float) -> Floats:
         """Return ends, means and what runs to the boundaries, from masses and inputs at once."""
-        if hours not in known:
-            d = network.discretise(hours)
-            end, mean = (
-                np.hstack((d.spread @ one, d.spread @ two + d.direct))
-                for one, two in ((d.transition, d.drive), (d.mean_transition, d.mean_drive))
-            )
-            given = np.zeros((len(network.boundaries), end.shape[1]))
-            given[:, len(weights) : len(weights) + len(given)] = np.eye(len(given))
-            at = dict(zip([*names, *network.boundaries], np.vstack((mean, given)), strict=True))
-            flows = [k.conductance * (at[k.one] - at[k.other]) for k in network.links]
-            known[hours] = np.vstack((end, mean, signs @ np.array(flows)))
-        return known[hours]
+        d = network.discretise(hours)
+        end, mean = (
+            np.hstack((d.spread @ one, d.spread @ two + d.direct))
+            for one, two in ((d.transition, d.drive), (d.mean_transition, d.mean_drive))
+        )
+        given = np.zeros((len(boundaries), end.shape[1]))
+        given[:, len(heavy) : len(heavy) + len(given)] = np.eye(len(given))
+        at = dict(zip([*names, *boundaries], np.vstack((mean, given)), strict=True))
+        # Among nodes the flows cancel; what is left runs to the boundaries.
+        away = np.zeros(end.shape[1])
+        for k in network.links:
+            sign = (k.one in names and not k.one_way) - (k.other in names)
+            away += sign * k.conductance * (at[k.one] - at[k.other])
+        return np.vstack((end, mean, away))
+
+    def masses(state: Values) -> Floats:
+        return np.array([state[name] for name in heavy])
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        driving = np.zeros(len(network.boundaries) + len(names))
-        driving[: len(network.boundaries)] = [inputs[name] for name in network.boundaries]
-        gained = 0.0
-        for place, room in zip(places, rooms, strict=True):
-            gains = inputs[f"{room}.gains"]
-            driving[place] = inputs[f"{room}.heating"] - inputs[f"{room}.cooling"] + gains
-            gained += float(gains)
-        done = (response(step_hours) @ np.concatenate((masses(state), driving))).tolist()
-        found = dict(zip(names, done, strict=False))
-        mean = dict(zip(names, done[len(names) :], strict=False))
+        driving = dict.fromkeys((*boundaries, *names), 0.0)
+        driving |= {name: inputs[name] for name in boundaries}
+        for room in rooms:
+            net = inputs[f"{room}.heating"] - inputs[f"{room}.cooling"] + inputs[f"{room}.gains"]
+            driving[room] = net
+        acting = np.concatenate((masses(state), [*driving.values()]))
+        done = (response(step_hours) @ acting).tolist()
+        ends, means = (dict(zip(names, part, strict=False)) for part in (done, done[len(names) :]))
         return Outcome(
-            state={name: found[node] for name, node in held},
-            outputs={f"{room}.mean_temperature": mean[room] for room in rooms},
-            entered=gained,
+            state={name: ends[node.name] for name, node in held.items()},
+            outputs={f"{room}.mean_temperature": means[room] for room in rooms},
+            entered=sum(inputs[f"{room}.gains"] for room in rooms),
             left=done[-1],
         )
 
     return Module(
         ports=(
-            *(disturbance(name, "degC", "thermal") for name in network.boundaries),
+            *(disturbance(name, "degC", "thermal") for name in boundaries),
             *(
                 port
                 for room in rooms
@@ -135,76 +118,50 @@ def heat_network(
                 )
             ),
         ),
-        states=states,
+        states=tuple(State(name, "degC", n.initial_temperature) for name, n in held.items()),
         step=step,
         stored=lambda state: float(capacities @ masses(state)),
-        possible=possible if limits else None,
+        possible=_limited(driven),
     )
 
 
-def heater(electric_power_max: float = np.inf, cop: float = 1.0) -> Module:
-    """Return a heater or heat pump: ``electric_power`` is an action, ``cop`` a disturbance.
+def _limited(limits: Values) -> Any:
+    """Return what clips inputs to largest powers [kW] by name."""
+    return lambda state, inputs, hours: {n: clipped(inputs[n], most) for n, most in limits.items()}
 
-    What the heat exceeds the electric power by enters from the ambient.
+
+def converter(electric_power_max: float = math.inf, *, cooling: bool = False) -> Module:
+    """Return a heater or a cooler: ``electric_power`` is an action, ``cop`` a disturbance.
+
+    What the heat exceeds the electric power by enters from the ambient; cooling leaves with it.
     """
-    return _by_cop(observation("heat", "kW", "thermal", way="gives"), electric_power_max, cop)
-
-
-def cooler(electric_power_max: float = np.inf, cop: float = 1.0) -> Module:
-    """Return a cooler: ``electric_power`` is an action; the cooling leaves with it."""
-    return _by_cop(observation("cooling", "kW", "thermal", way="takes"), electric_power_max, cop)
-
-
-def _by_cop(useful: Port, electric_power_max: float, cop: float) -> Module:
-    sign = -1.0 if useful.way == "gives" else 1.0
+    word, sign = ("cooling", 1.0) if cooling else ("heat", -1.0)
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        electric = inputs["electric_power"]
-        moved = inputs["cop"] * electric
-        rest = electric + sign * moved
-        return Outcome(
-            outputs={useful.name: moved},
-            entered=float(above(-rest)),
-            left=float(above(rest)),
-            violations={
-                "electric_power": above(electric, electric_power_max),
-                "negative_power": above(-electric),
-            },
-        )
-
-    def possible(state: Values, inputs: Values, step_hours: float) -> Values:
-        power = min(max(float(inputs["electric_power"]), 0.0), electric_power_max)
-        return {"electric_power": power}
+        moved = inputs["cop"] * inputs["electric_power"]
+        rest = inputs["electric_power"] + sign * moved
+        return Outcome(outputs={word: moved}, entered=max(-rest, 0.0), left=max(rest, 0.0))
 
     ports = (
         action("electric_power", "kW", "electrical", way="takes"),
-        disturbance("cop", "1", default=cop),
-        useful,
+        disturbance("cop", "1", default=1.0),
+        observation(word, "kW", "thermal", way="takes" if cooling else "gives"),
     )
-    return Module(ports=ports, step=step, possible=possible)
+    return Module(ports=ports, step=step, possible=_limited({"electric_power": electric_power_max}))
 
 
-def emitter(power_max: float = np.inf, *, cooling: bool = False) -> Module:
-    """Return a radiator or coil: its ``power`` goes from a bus of heat to a room.
+def emitter(power_max: float = math.inf, *, cooling: bool = False) -> Module:
+    """Return a radiator or coil: its ``power`` goes from a bus of heat to a ``room``.
 
-    ``cooling`` is taken ``from`` the room and goes to a bus of cold.
+    With ``cooling`` it is taken from the room and goes to a bus of cold.
     """
-    one: Way = "gives" if cooling else "takes"
-    other: Way = "takes" if cooling else "gives"
-
-    def possible(state: Values, inputs: Values, step_hours: float) -> Values:
-        return {"power": min(max(float(inputs["power"]), 0.0), power_max)}
-
     return Module(
         ports=(
-            action("power", "kW", "thermal", way=one, default=0.0),
-            observation("room", "kW", "thermal", way=other),
+            action("power", "kW", "thermal", way="gives" if cooling else "takes", default=0.0),
+            observation("room", "kW", "thermal", way="takes" if cooling else "gives"),
         ),
-        step=lambda state, inputs, hours: Outcome(
-            outputs={"room": inputs["power"]},
-            violations={"power": above(inputs["power"], power_max)},
-        ),
-        possible=possible,
+        step=lambda state, inputs, hours: Outcome(outputs={"room": inputs["power"]}),
+        possible=_limited({"power": power_max}),
     )
 
 
@@ -216,11 +173,11 @@ def several(one: Module, count: int, capacity: float) -> Module:
     sums = {port.name for port in one.ports if port.unit in ("kW", "kg/s")}
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        load = float(inputs["load"])
+        load = inputs["load"]
         fewest = min(max(math.ceil(load / capacity - 1e-9), 1), count)
         for running in range(fewest, count + 1):
             each = one.step(state, {**inputs, "load": load / running}, step_hours)
-            if float(np.max(each.violations["unmet"])) <= 1e-9 * capacity:
+            if each.unmet <= 1e-9 * capacity:
                 break
         rest = one.step(state, {**inputs, "load": 0.0}, step_hours)
 
@@ -234,103 +191,160 @@ def several(one: Module, count: int, capacity: float) -> Module:
             },
             entered=total(each.entered, rest.entered),
             left=total(each.left, rest.left),
-            violations={**each.violations, "unmet": running * each.violations["unmet"]},
+            unmet=running * each.unmet,
         )
 
     return replace(one, step=step)
 
 
+def _machine(step: Any, *ports: Port, unit: str = "kW") -> Module:
+    """Return a module without state that is asked for a ``load``, at least 0."""
+    return Module(
+        ports=(action("load", unit), *ports), step=step, possible=_limited({"load": math.inf})
+    )
+
+
 def stated_heat_pump(
     capacity: float, standby_power: float = 0.0, part_load: Curve | None = None
 ) -> Module:
-    """Return a heat pump whose ``cop`` is stated by period; ``load`` is an action.
+    """Return a heat pump whose ``cop`` is stated by period.
 
     ``part_load`` is the share of the power at full load by part-load ratio, the ratio itself where
     it is None.
     """
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        load = float(inputs["load"])
-        heat = min(max(load, 0.0), capacity)
-        driven = heat / float(inputs["cop"])
+        heat = clipped(inputs["load"], capacity)
+        power = heat / inputs["cop"]
         if part_load is not None and heat > 0:
-            driven = capacity / float(inputs["cop"]) * float(part_load.at(heat / capacity))
+            power = capacity / inputs["cop"] * float(part_load.at(heat / capacity))
         return Outcome(
             outputs={
                 "heat": heat,
-                "electric_power": driven + standby_power,
-                "source_heat": heat - driven,
+                "electric_power": power + standby_power,
+                "source_heat": heat - power,
             },
-            entered=heat - driven,
+            entered=heat - power,
             left=standby_power,
-            violations={"unmet": above(load, heat)},
+            unmet=inputs["load"] - heat,
         )
 
-    return Module(
-        ports=(
-            action("load"),
-            disturbance("cop", "1"),
-            observation("heat", "kW", "thermal", way="gives"),
-            observation("electric_power", "kW", "electrical", way="takes"),
-            observation("source_heat", "kW", "thermal"),
-        ),
-        step=step,
+    return _machine(step, disturbance("cop", "1"), *_PUMP)
+
+
+_PUMP = (
+    observation("heat", "kW", "thermal", way="gives"),
+    observation("electric_power", "kW", "electrical", way="takes"),
+    observation("source_heat", "kW", "thermal"),
+)
+
+
+def heat_pump(pump: HeatPump) -> Module:
+    """Return a heat pump by temperatures, ``source`` and ``sink``."""
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        done = pump.operate(inputs["load"], source=inputs["source"], sink=inputs["sink"])
+        heat, power, taken = float(done.heat), float(done.power), float(done.source_heat)
+        return Outcome(
+            outputs={"heat": heat, "electric_power": power, "source_heat": taken},
+            entered=taken,
+            left=power + taken - heat,
+            unmet=float(done.unmet),
+        )
+
+    temperatures = (disturbance(end, "degC", "thermal") for end in ("source", "sink"))
+    return _machine(step, *temperatures, *_PUMP)
+
+
+def chiller(model: Chiller, *, condenser_bus: bool = False) -> Module:
+    """Return a chiller by temperatures, ``leaving`` and ``entering``.
+
+    With ``condenser_bus`` the condenser gives its heat to a thermal bus, as to a cooling tower;
+    else it leaves to the environment.
+    """
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        done = model.operate(inputs["load"], leaving=inputs["leaving"], entering=inputs["entering"])
+        cold, power, rejected = float(done.cooling), float(done.power), float(done.heat_rejected)
+        return Outcome(
+            outputs={"cooling": cold, "electric_power": power, "heat_rejected": rejected},
+            left=cold + power - (rejected if condenser_bus else 0.0),
+            unmet=float(done.unmet),
+        )
+
+    return _machine(
+        step,
+        disturbance("leaving", "degC", "thermal"),
+        disturbance("entering", "degC", "thermal"),
+        observation("cooling", "kW", "thermal", way="takes"),
+        observation("electric_power", "kW", "electrical", way="takes"),
+        observation("heat_rejected", "kW", "thermal", way="gives" if condenser_bus else None),
+    )
+
+
+def boiler(model: Boiler, *, fuel_bus: bool = False) -> Module:
+    """Return a boiler, ``water`` its temperature; the fuel enters, or comes over a bus."""
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        done = model.operate(inputs["load"], temperature=inputs["water"])
+        heat, fuel = float(done.heat), float(done.fuel)
+        return Outcome(
+            outputs={"heat": heat, "fuel": fuel},
+            entered=0.0 if fuel_bus else fuel,
+            left=fuel - heat,
+            unmet=float(done.unmet),
+        )
+
+    return _machine(
+        step,
+        disturbance("water", "degC", "thermal"),
+        observation("heat", "kW", "thermal", way="gives"),
+        observation("fuel", "kW", "electrical", way="takes" if fuel_bus else None),
     )
 
 
 def engine(chp: PartLoadChp, *, fuel_bus: bool = False) -> Module:
-    """Return an engine that gives heat with its ``power``, an action; below its least it stands."""
+    """Return an engine that gives heat with its ``power``; below its least it stands."""
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        asked = float(inputs["load"])
+        asked = inputs["load"]
         power = min(asked, chp.rated_power) if asked >= chp.minimum_power * (1 - 1e-9) else 0.0
-        heat = fuel = 0.0
-        if power > 0:
-            done = chp.output(power)
-            heat, fuel = float(done.heat), float(done.fuel)
+        done = chp.output(power)
+        heat, fuel = float(done.heat), float(done.fuel)
         return Outcome(
             outputs={"power": power, "heat": heat, "fuel": fuel},
             entered=0.0 if fuel_bus else fuel,
             left=fuel - power - heat,
-            violations={"unmet": above(asked, power)},
+            unmet=asked - power,
         )
 
-    return Module(
-        ports=(
-            action("load"),
-            observation("power", "kW", "electrical", way="gives"),
-            observation("heat", "kW", "thermal", way="gives"),
-            observation("fuel", "kW", "electrical", way="takes" if fuel_bus else None),
-        ),
-        step=step,
+    return _machine(
+        step,
+        observation("power", "kW", "electrical", way="gives"),
+        observation("heat", "kW", "thermal", way="gives"),
+        observation("fuel", "kW", "electrical", way="takes" if fuel_bus else None),
     )
 
 
 def fan(model: PartLoadFan, minimum_flow: float = 0.0) -> Module:
-    """Return a fan or pump; its flow follows a ``load``, an action, and its power leaves as heat.
+    """Return a fan or pump; its flow follows the load, and its power leaves as heat.
 
     While it runs it gives ``minimum_flow`` of its rated flow at least: at 0 its speed is variable,
     at 1 constant, and :func:`several` of constant speed are stages.
     """
-    rated = float(np.asarray(model.rated_flow))
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        asked = float(inputs["load"])
+        asked, rated = inputs["load"], model.rated_flow
         flow = min(max(asked, minimum_flow * rated), rated) if asked > 0 else 0.0
-        power = float(model.power(flow)) if flow > 0 else 0.0
-        return Outcome(
-            outputs={"flow": flow, "electric_power": power},
-            left=power,
-            violations={"unmet": above(asked, flow)},
-        )
+        power = float(model.power(flow))
+        outputs = {"flow": flow, "electric_power": power}
+        return Outcome(outputs=outputs, left=power, unmet=max(asked - flow, 0.0))
 
-    return Module(
-        ports=(
-            action("load", "kg/s"),
-            observation("flow", "kg/s"),
-            observation("electric_power", "kW", "electrical", way="takes"),
-        ),
-        step=step,
+    return _machine(
+        step,
+        observation("flow", "kg/s"),
+        observation("electric_power", "kW", "electrical", way="takes"),
+        unit="kg/s",
     )
 
 
@@ -338,19 +352,13 @@ def cooling_tower(tower: YorkCalcTower) -> Module:
     """Return a cooling tower: ``speed`` is an action; it rejects what its bus leaves to it."""
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        speed, heat = min(max(float(inputs["speed"]), 0.0), 1.0), float(inputs["heat_rejected"])
-        wet, flow = float(inputs["wet_bulb_temperature"]), float(inputs["water_flow"])
-        works = speed > 0 and flow > 0
-        water = wet
-        if works and heat > 0:
-            found = tower.water_out(heat, wet_bulb=wet, water_flow=flow, speed=speed)
-            water = float(found)
+        speed, heat, wet = inputs["speed"], inputs["heat_rejected"], inputs["wet_bulb_temperature"]
+        water, flow = wet, inputs["water_flow"]
+        if speed > 0 and flow > 0 and heat > 0:
+            water = float(tower.water_out(heat, wet_bulb=wet, water_flow=flow, speed=speed))
         power = float(tower.fan_power(speed))
-        return Outcome(
-            outputs={"electric_power": power, "water_temperature": water},
-            left=heat + power,
-            violations={"rest": np.asarray(0.0 if works else max(heat, 0.0))},
-        )
+        outputs = {"electric_power": power, "water_temperature": water}
+        return Outcome(outputs=outputs, left=heat + power)
 
     return Module(
         ports=(
@@ -362,40 +370,26 @@ def cooling_tower(tower: YorkCalcTower) -> Module:
             observation("water_temperature", "degC", "thermal"),
         ),
         step=step,
+        possible=_limited({"speed": 1.0}),
     )
 
 
 def tank(
-    model: MixedTank,
-    initial: float,
-    limits: tuple[float, float] = (np.inf, np.inf),
-    *,
-    cold: bool = False,
+    model: MixedTank, initial: float, limits: Mapping[str, float], *, cold: bool = False
 ) -> Module:
-    """Return a tank of one temperature: ``charge`` and ``discharge`` are actions.
+    """Return a tank of one temperature: ``charge`` and ``discharge`` are actions, with limits.
 
     ``draw`` is heat of warm water that leaves. Of ``cold`` charging takes heat out of it.
     """
     sign = -1.0 if cold else 1.0
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        draw = float(inputs["draw"])
-        heat = sign * float(inputs["charge"] - inputs["discharge"]) - draw
+        draw = inputs["draw"]
+        heat = sign * (inputs["charge"] - inputs["discharge"]) - draw
         done = model.step(
             state["temperature"], step_hours=step_hours, heat=heat, ambient=inputs["ambient"]
         )
-        return Outcome(
-            state={"temperature": np.asarray(done.temperature)},
-            left=float(done.loss) + draw,
-            violations={
-                way: above(inputs[way], most)
-                for way, most in zip(("charge", "discharge"), limits, strict=True)
-            },
-        )
-
-    def possible(state: Values, inputs: Values, step_hours: float) -> Values:
-        ways = zip(("charge", "discharge"), limits, strict=True)
-        return {way: min(max(float(inputs[way]), 0.0), most) for way, most in ways}
+        return Outcome(state={"temperature": float(done.temperature)}, left=float(done.loss) + draw)
 
     return Module(
         ports=(
@@ -408,138 +402,5 @@ def tank(
         states=(State("temperature", "degC", initial),),
         step=step,
         stored=lambda state: float(model.energy(state["temperature"])),
-        possible=possible,
-    )
-
-
-def heat_pump(pump: HeatPump, *, source_bus: bool = False) -> Module:
-    """Return a heat pump: ``load`` is an action; ``source`` and ``sink`` are temperatures.
-
-    With ``source_bus`` the heat of the source comes over a thermal bus, as from a ground loop; else
-    it enters from the environment.
-    """
-    shape = units(pump)
-
-    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        load, source, sink = inputs["load"], inputs["source"], inputs["sink"]
-        done = pump.operate(load, source=source, sink=sink)
-        return Outcome(
-            outputs={
-                "heat": done.heat,
-                "electric_power": done.power,
-                "source_heat": done.source_heat,
-                "cop": done.cop,
-                "part_load_ratio": done.part_load_ratio,
-            },
-            entered=0.0 if source_bus else float(done.source_heat.sum()),
-            left=float(done.loss.sum()),
-            violations={
-                "unmet": done.unmet,
-                "out_of_map": _outside(pump.cop_map.valid(source, sink)),
-            },
-        )
-
-    return Module(
-        ports=(
-            action("load", shape=shape),
-            disturbance("source", "degC", "thermal"),
-            disturbance("sink", "degC", "thermal"),
-            observation("heat", "kW", "thermal", way="gives", shape=shape),
-            observation("electric_power", "kW", "electrical", way="takes", shape=shape),
-            observation(
-                "source_heat", "kW", "thermal", way="takes" if source_bus else None, shape=shape
-            ),
-            observation("cop", "1", "thermal", shape=shape),
-            observation("part_load_ratio", "1", "thermal", shape=shape),
-        ),
-        step=step,
-        possible=_asked,
-    )
-
-
-def chiller(parameters: Chiller, *, condenser_bus: bool = False) -> Module:
-    """Return a chiller: ``load`` is an action; ``leaving`` and ``entering`` are temperatures.
-
-    With ``condenser_bus`` the condenser gives its heat to a thermal bus, as to a cooling tower;
-    else it leaves to the environment.
-    """
-    shape = units(parameters)
-
-    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        load, leaving, entering = inputs["load"], inputs["leaving"], inputs["entering"]
-        done = parameters.operate(load, leaving=leaving, entering=entering)
-        fits = parameters.capacity_curve.valid(leaving, entering)
-        outside = 0.0 if condenser_bus else float(done.heat_rejected.sum())
-        return Outcome(
-            outputs={
-                "cooling": done.cooling,
-                "electric_power": done.power,
-                "heat_rejected": done.heat_rejected,
-                "part_load_ratio": done.part_load_ratio,
-            },
-            left=float(done.loss.sum()) + outside,
-            violations={
-                "unmet": done.unmet,
-                "out_of_map": _outside(fits & parameters.eir_curve.valid(leaving, entering)),
-            },
-        )
-
-    return Module(
-        ports=(
-            action("load", shape=shape),
-            disturbance("leaving", "degC", "thermal"),
-            disturbance("entering", "degC", "thermal"),
-            observation("cooling", "kW", "thermal", way="takes", shape=shape),
-            observation("electric_power", "kW", "electrical", way="takes", shape=shape),
-            observation(
-                "heat_rejected",
-                "kW",
-                "thermal",
-                way="gives" if condenser_bus else None,
-                shape=shape,
-            ),
-            observation("part_load_ratio", "1", "thermal", shape=shape),
-        ),
-        step=step,
-        possible=_asked,
-    )
-
-
-def _asked(state: Values, inputs: Values, hours: float) -> Values:
-    """Return a load that is at least 0; what is above the capacity a machine leaves itself."""
-    return {"load": np.maximum(inputs["load"], 0.0)}
-
-
-def _outside(valid: npt.ArrayLike) -> Floats:
-    """Return 1 where the temperatures are beyond what a map was measured for, 0 elsewhere."""
-    return np.asarray(~np.asarray(valid), dtype=np.float64)
-
-
-def boiler(parameters: Boiler, *, fuel_bus: bool = False) -> Module:
-    """Return a boiler: ``load`` is an action, ``water`` its temperature; the fuel enters.
-
-    With ``fuel_bus`` the fuel, or electric power, comes over a bus.
-    """
-    way: Way | None = "takes" if fuel_bus else None
-    shape = units(parameters)
-
-    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        done = parameters.operate(inputs["load"], temperature=inputs["water"])
-        return Outcome(
-            outputs={"heat": done.heat, "fuel": done.fuel, "efficiency": done.efficiency},
-            entered=0.0 if fuel_bus else float(done.fuel.sum()),
-            left=float(done.loss.sum()),
-            violations={"unmet": done.unmet},
-        )
-
-    return Module(
-        ports=(
-            action("load", shape=shape),
-            disturbance("water", "degC", "thermal"),
-            observation("heat", "kW", "thermal", way="gives", shape=shape),
-            observation("fuel", "kW", "electrical", way=way, shape=shape),
-            observation("efficiency", "1", "thermal", shape=shape),
-        ),
-        step=step,
-        possible=_asked,
+        possible=_limited(limits),
     )

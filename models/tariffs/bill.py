@@ -14,13 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, ParameterError, over_time
+from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.tariffs.calendar import Ints, MeterTimes
 from engiagent.models.tariffs.metering import Metered, measure
 from engiagent.models.tariffs.tariff import (
     EXPORT,
     MINIMUM,
-    SETTLED,
     BillHistory,
     DemandCharge,
     EnergyCharge,
@@ -30,6 +29,8 @@ from engiagent.models.tariffs.tariff import (
     Ratchet,
     Tariff,
 )
+
+# -- energy ---------------------------------------------------------------------------------------
 
 
 def energy_cost(
@@ -43,33 +44,28 @@ def energy_cost(
     ``before`` is energy by period that has filled tiers before the horizon, shape (periods,).
     """
     if isinstance(charge, PriceSeries):
-        prices = over_time(
-            charge.prices, (metered.times.count // metered.parts,), f"the prices of {charge.name!r}"
-        )
+        prices = charge.at(metered.times.count // metered.parts)
         return metered.by_month(np.repeat(prices, metered.parts) * energy)
-    group, month_of_group = tier_groups(charge, metered)
-    period = charge.schedule.at(metered.times)
-    upper, price = tier_limits(charge, metered, month_of_group)
+    month, period = metered.month, charge.schedule.at(metered.times)
+    upper, price = tier_limits(charge, metered)
     if charge.tiers_by != "total":
-        amount = np.zeros((len(month_of_group), len(charge.periods)))
-        np.add.at(amount, (group, period), energy)
+        amount = np.zeros((metered.months, len(charge.periods)))
+        np.add.at(amount, (month, period), energy)
         start = np.zeros_like(amount)
         start[0] = 0.0 if before is None else before
-        cost = _cost(charge, start + amount, upper, price) - _cost(charge, start, upper, price)
-        return np.asarray(np.bincount(month_of_group, cost, metered.months), dtype=np.float64)
+        return _cost(charge, start + amount, upper, price) - _cost(charge, start, upper, price)
+    # The sum starts from the energy of each month alone, for its digits' sake.
+    first = np.flatnonzero(np.diff(month, prepend=-1))
     total = np.cumsum(energy)
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    # The sum before each group starts from the energy of that group alone, for its digits' sake.
-    before_group = np.concatenate(([0.0], total))[first][group]
-    after = total - before_group + np.where(group == 0, 0.0 if before is None else before.sum(), 0)
-    portion = _portions(after, upper[group, period]) - _portions(
-        np.maximum(after - energy, 0.0), upper[group, period]
-    )
+    after = total - np.concatenate(([0.0], total))[first][month]
+    after += np.where(month == 0, 0.0 if before is None else before.sum(), 0.0)
+    limits = upper[month, period]
+    portion = _portions(after, limits) - _portions(np.maximum(after - energy, 0.0), limits)
     return metered.by_month((portion * price[period]).sum(axis=1))
 
 
 def _cost(charge: EnergyCharge, amount: Floats, upper: Floats, price: Floats) -> Floats:
-    """Return what energy by group and period costs, shape (groups,)."""
+    """Return what energy by month and period costs, shape (months,)."""
     if charge.tiers_by == "period":
         return np.asarray((_portions(amount, upper) * price).sum(axis=(1, 2)))
     total = amount.sum(axis=1, keepdims=True)
@@ -79,76 +75,34 @@ def _cost(charge: EnergyCharge, amount: Floats, upper: Floats, price: Floats) ->
     return np.asarray(((share @ price) * portion).sum(axis=1))
 
 
-def net_metering(
-    charge: EnergyCharge, metered: Metered, rule: NetMetering
-) -> tuple[Floats, Floats, Floats]:
-    """Return cost, paid surplus and carried energy of each billing month, shape (months,).
-
-    The cost may be below 0 only when money is carried. [currency], [currency], [kWh]
-    """
-    if charge.tiers_by == "total" or charge.tiers_reset != "month":
+def net_metering(charge: EnergyCharge, metered: Metered) -> tuple[Floats, Floats]:
+    """Return cost and carried energy of each billing month, shape (months,). [currency], [kWh]."""
+    if charge.tiers_by == "total":
         raise ParameterError(
-            f"{charge.name!r} has tiers that fill in the order of time or by day; net metering "
-            "needs tiers by period or share, and by month"
+            f"{charge.name!r} has tiers that fill in the order of time; net metering needs tiers "
+            "by period or share"
         )
     net = np.zeros((metered.months, len(charge.periods)))
     place = (metered.month, charge.schedule.at(metered.times))
     np.add.at(net, place, metered.imported - metered.exported)
-    month = np.arange(metered.months, dtype=np.int64)
-    upper, price = tier_limits(charge, metered, month)
-    none = np.zeros(metered.months)
-    if rule.carry == "money":
-        taken, given = (np.maximum(sign * net, 0.0) for sign in (1.0, -1.0))
-        credit = _cost(charge, given, upper, price)
-        return _cost(charge, taken, upper, price) - credit, none, none
-    if rule.carry == "none":
-        surplus = np.maximum(-net, 0.0).sum(axis=1)
-        cost = _cost(charge, np.maximum(net, 0.0), upper, price)
-        return cost, rule.surplus_price * surplus, none
-    billed, carried, settled = _carry(net, rule, metered.calendar_month)
-    cost = _cost(charge, billed, upper, price)
-    return cost, rule.surplus_price * settled, carried
-
-
-def _carry(net: Floats, rule: NetMetering, calendar: Ints) -> tuple[Floats, Floats, Floats]:
-    """Run the account of kWh from month to month; only months are stepped through."""
-    bank = np.zeros(net.shape[1])
-    billed = np.zeros_like(net)
-    carried, settled = np.zeros(len(net)), np.zeros(len(net))
+    bank, billed, carried = np.zeros(net.shape[1]), np.zeros_like(net), np.zeros(len(net))
     for month, amount in enumerate(net):
         bank = bank + np.maximum(-amount, 0.0)
         wanted = np.maximum(amount, 0.0)
-        paid = np.minimum(bank, wanted)
-        bank = bank - paid
-        billed[month] = wanted - paid
-        if calendar[month] == rule.settlement_month:
-            settled[month] = bank.sum()
-            bank = np.zeros_like(bank)
+        billed[month] = np.maximum(wanted - bank, 0.0)
+        bank = np.maximum(bank - wanted, 0.0)
         carried[month] = bank.sum()
-    return billed, carried, settled
+    return _cost(charge, billed, *tier_limits(charge, metered)), carried
 
 
-def tier_groups(charge: EnergyCharge, metered: Metered) -> tuple[Ints, Ints]:
-    """Return the group of each part, in which tiers fill, and the billing month of each group."""
-    if charge.tiers_reset == "month":
-        return metered.month, np.arange(metered.months, dtype=np.int64)
-    day = metered.times.date.astype(np.int64)
-    group = day - day[0]
-    first = np.searchsorted(group, np.arange(group[-1] + 1))
-    return group, metered.month[first]
-
-
-def tier_limits(charge: EnergyCharge, metered: Metered, month: Ints) -> tuple[Floats, Floats]:
-    """Return limits in kWh, shape (groups, periods, tiers), and prices, shape (periods, tiers)."""
-    days = _days(metered.labels)[month]
-    by_unit = {
-        "kWh": np.ones(len(month)),
-        "kWh/day": days if charge.tiers_reset == "month" else np.ones(len(month)),
-        "kWh/kW": metered.peak[month],
-    }
-    by_unit["kWh/kW/day"] = by_unit["kWh/day"] * by_unit["kWh/kW"]
+def tier_limits(charge: EnergyCharge, metered: Metered) -> tuple[Floats, Floats]:
+    """Return limits in kWh, shape (months, periods, tiers), and prices, shape (periods, tiers)."""
+    starts = np.concatenate((metered.labels, metered.labels[-1:] + 1)).astype("datetime64[M]")
+    days = np.diff(starts.astype("datetime64[D]").astype(np.int64)).astype(np.float64)
+    by_unit = {"kWh": np.ones(metered.months), "kWh/day": days, "kWh/kW": metered.peak}
+    by_unit["kWh/kW/day"] = days * metered.peak
     count = max(len(tiers) for tiers in charge.periods)
-    upper = np.full((len(month), len(charge.periods), count), np.inf)
+    upper = np.full((metered.months, len(charge.periods), count), np.inf)
     price = np.zeros((len(charge.periods), count))
     for period, tiers in enumerate(charge.periods):
         for place, tier in enumerate(tiers):
@@ -159,17 +113,15 @@ def tier_limits(charge: EnergyCharge, metered: Metered, month: Ints) -> tuple[Fl
     return np.maximum.accumulate(upper, axis=2), price
 
 
-def _days(labels: Ints) -> Floats:
-    months = np.concatenate((labels, labels[-1:] + 1)).astype("datetime64[M]")
-    return np.diff(months.astype("datetime64[D]").astype(np.int64)).astype(np.float64)
-
-
 def _portions(amount: Floats, upper: Floats) -> Floats:
     """Return how much of each amount lies in each tier, one axis more than the amount."""
     lower = np.concatenate((np.zeros_like(upper[..., :1]), upper[..., :-1]), axis=-1)
     # A padded tier above an unlimited one would be infinity less infinity.
     lower = np.where(np.isinf(lower), np.finfo(np.float64).max, lower)
     return np.maximum(np.minimum(amount[..., None], upper) - lower, 0.0)
+
+
+# -- demand ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,22 +136,29 @@ class DemandBill:
 
 def demand_bill(charge: DemandCharge, metered: Metered, history: BillHistory) -> DemandBill:
     """Return measured and billed demand and its cost."""
-    measured = _measured(charge, metered, history)
-    occurs = measured >= 0
+    measured = np.full((metered.months, len(charge.periods)), -1.0)
+    period = charge.schedule.at(metered.times)[metered.demand_at]
+    np.maximum.at(measured, (metered.month[metered.demand_at], period), metered.demand)
+    for number, peak in history.peak_so_far.get(charge.name, {}).items():
+        if number not in range(len(charge.periods)):
+            raise ParameterError(
+                f"the peak so far of {charge.name!r} names period {number}; it has "
+                f"{len(charge.periods)}, from 0 on"
+            )
+        measured[0, number] = max(measured[0, number], peak)
     billed = np.maximum(measured, charge.minimum_demand)
     if charge.ratchet is not None:
         earlier = np.asarray(history.previous_peaks.get(charge.name, []), dtype=np.float64)
-        billed = np.maximum(
-            billed, ratchet_floor(charge.ratchet, measured, metered, earlier, charge.name)
-        )
+        floor = ratchet_floor(charge.ratchet, measured, metered, earlier, charge.name)
+        billed = np.maximum(billed, floor)
+    occurs = measured >= 0
     upper, price = demand_tiers(charge)
     due = np.where(occurs, billed, 0.0)
     portions = _portions(due, np.broadcast_to(upper, (*due.shape, upper.shape[1])))
-    cost = (portions * price).sum(axis=(1, 2))
     return DemandBill(
         measured=np.where(occurs, measured, np.nan),
         billed=np.where(occurs, billed, np.nan),
-        cost=cost,
+        cost=(portions * price).sum(axis=(1, 2)),
     )
 
 
@@ -213,21 +172,6 @@ def demand_tiers(charge: DemandCharge) -> tuple[Floats, Floats]:
     return np.maximum.accumulate(upper, axis=1), price
 
 
-def _measured(charge: DemandCharge, metered: Metered, history: BillHistory) -> Floats:
-    """Return peaks by month and period, shape (months, periods); -1 where a period has no time."""
-    highest = np.full((metered.months, len(charge.periods)), -1.0)
-    period = charge.schedule.at(metered.times)[metered.demand_at]
-    np.maximum.at(highest, (metered.month[metered.demand_at], period), metered.demand)
-    for number, peak in history.peak_so_far.get(charge.name, {}).items():
-        if number not in range(len(charge.periods)):
-            raise ParameterError(
-                f"the peak so far of {charge.name!r} names period {number}; it has "
-                f"{len(charge.periods)}, from 0 on"
-            )
-        highest[0, number] = max(highest[0, number], peak)
-    return highest
-
-
 def ratchet_floor(
     ratchet: Ratchet, measured: Floats, metered: Metered, earlier: Floats, name: str
 ) -> Floats:
@@ -235,35 +179,35 @@ def ratchet_floor(
     peaks = np.maximum(measured, 0.0).max(axis=1)
     before = _earlier(ratchet, earlier, peaks, name)
     labels = np.arange(metered.first_month - len(before), metered.first_month + len(peaks))
-    known = np.concatenate((before, peaks))
     counts = np.isin(labels % 12 + 1, ratchet.seasons)
     fraction = np.broadcast_to(np.asarray(ratchet.fraction, dtype=np.float64), (12,))
-    known = np.where(counts, fraction[labels % 12], 0.0) * known
+    known = np.where(counts, fraction[labels % 12], 0.0) * np.concatenate((before, peaks))
     if ratchet.months is None:
         return np.full((len(peaks), 1), known.max())
-    floor = np.zeros(len(peaks))
-    for lag in range(1, ratchet.months + 1):
-        start = len(before) - lag
-        shifted = known[max(start, 0) : start + len(peaks)] if start + len(peaks) > 0 else known[:0]
-        floor[len(floor) - len(shifted) :] = np.maximum(floor[len(floor) - len(shifted) :], shifted)
-    return floor[:, None]
+    # Each month sees those before it, as far as they are known.
+    seen = np.concatenate((np.zeros(ratchet.months), known))[:-1]
+    windows = np.lib.stride_tricks.sliding_window_view(seen, ratchet.months)
+    return np.asarray(windows.max(axis=1)[-len(peaks) :, None])
 
 
 def _earlier(ratchet: Ratchet, earlier: Floats, peaks: Floats, name: str) -> Floats:
+    """Return the peaks of the months before the horizon, of a cyclic ratchet those at its end."""
     if ratchet.cyclic:
         if len(peaks) % 12:
             raise ParameterError(
                 f"the ratchet of {name!r} repeats the year, and the horizon has {len(peaks)} "
                 "billing months; give whole years, or cyclic=False with earlier peaks"
             )
-        wanted = 0 if ratchet.months is None else ratchet.months
-        repeats = -(-wanted // len(peaks))
-        return np.tile(peaks, repeats)[len(peaks) * repeats - wanted :]
+        wanted = ratchet.months or 0
+        return np.resize(peaks[::-1], wanted)[::-1]
     if earlier.ndim != 1:
         raise ParameterError(
             f"the earlier peaks of {name!r} have the shape {earlier.shape}; give one for each month"
         )
     return earlier
+
+
+# -- bills ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -277,10 +221,7 @@ class Bill:
     imported: Floats
     exported: Floats
     peak: Floats  # highest demand of any hour. [kW]
-    # carried_credit, carried_energy: what goes on to the next month; energy by the periods of the
-    # first energy charge. [currency], [kWh]
-    carried_credit: Floats
-    carried_energy: Floats
+    carried_energy: Floats  # that net metering carries on, by the first energy charge. [kWh]
     currency: str  # its name
 
     @property
@@ -326,35 +267,12 @@ def bill(
     [1996.0]
     """
     past = history or BillHistory()
-    _known(past, tariff)
+    _refuse_unknown(past, tariff)
     metered = measure(tariff, times, import_power, export_power)
     lines: dict[str, Floats] = {}
     for fixed in tariff.fixed:
         lines[fixed.name] = fixed.per_month + fixed.per_day * _days_touched(metered)
-    paid, carried_energy = _energy(tariff, metered, past, lines)
-    demand = {part.name: demand_bill(part, metered, past) for part in tariff.demand}
-    lines.update({name: part.cost for name, part in demand.items()})
-    carried = _credits(tariff, metered, lines, paid, past.carried_credit)
-    _minimum(tariff, lines, metered.months)
-    _taxes(tariff, lines, metered.months)
-    return Bill(
-        months=metered.labels.astype("datetime64[M]"),
-        components=lines,
-        demand=demand,
-        imported=metered.by_month(metered.imported),
-        exported=metered.by_month(metered.exported),
-        peak=metered.peak,
-        carried_credit=carried,
-        carried_energy=carried_energy,
-        currency=tariff.currency,
-    )
-
-
-def _energy(
-    tariff: Tariff, metered: Metered, past: BillHistory, lines: dict[str, Floats]
-) -> tuple[Floats, Floats]:
-    """Add the lines for energy; return what net metering pays and carries, shape (months,)."""
-    paid, carried = np.zeros(metered.months), np.zeros(metered.months)
+    carried = np.zeros(metered.months)
     for place, charge in enumerate(tariff.energy):
         if not isinstance(tariff.export, NetMetering):
             before = None if isinstance(charge, PriceSeries) else past.energy_before(charge)
@@ -364,14 +282,31 @@ def _energy(
             raise ParameterError(
                 f"{charge.name!r} is a series of prices; net metering needs periods of a schedule"
             )
-        lines[charge.name], surplus, energy = net_metering(charge, metered, tariff.export)
-        # Every charge nets the same energy by its own periods, and a surplus is sold but once.
-        if place == 0:
-            paid, carried = surplus, energy
-    return paid, carried
+        lines[charge.name], energy = net_metering(charge, metered)
+        carried = energy if place == 0 else carried
+    demand = {part.name: demand_bill(part, metered, past) for part in tariff.demand}
+    lines.update({name: part.cost for name, part in demand.items()})
+    if isinstance(tariff.export, NetBilling):
+        lines[EXPORT] = -energy_cost(tariff.export.credit, metered, metered.exported)
+    _add_minimum(tariff, lines, metered.months)
+    charged = dict(lines)
+    for tax in tariff.taxes:
+        names = charged if tax.on is None else [name for name in tax.on if name in charged]
+        base = sum((charged[name] for name in names), np.zeros(metered.months))
+        lines[tax.name] = tax.rate * np.maximum(base, 0.0)
+    return Bill(
+        months=metered.labels.astype("datetime64[M]"),
+        components=lines,
+        demand=demand,
+        imported=metered.by_month(metered.imported),
+        exported=metered.by_month(metered.exported),
+        peak=metered.peak,
+        carried_energy=carried,
+        currency=tariff.currency,
+    )
 
 
-def _known(history: BillHistory, tariff: Tariff) -> None:
+def _refuse_unknown(history: BillHistory, tariff: Tariff) -> None:
     demand = {charge.name for charge in tariff.demand}
     energy = {part.name for part in tariff.energy if not isinstance(part, PriceSeries)}
     peaks = {*history.previous_peaks, *history.peak_so_far}
@@ -394,62 +329,12 @@ def _known(history: BillHistory, tariff: Tariff) -> None:
 
 def _days_touched(metered: Metered) -> Floats:
     day = metered.times.date.astype(np.int64)
-    first = np.flatnonzero(np.diff(day, prepend=day[0] - 1))
+    first: Ints = np.flatnonzero(np.diff(day, prepend=day[0] - 1))
     return np.bincount(metered.month[first], minlength=metered.months).astype(np.float64)
 
 
-def _credits(
-    tariff: Tariff, metered: Metered, lines: dict[str, Floats], paid: Floats, start: float
-) -> Floats:
-    """Add the lines for export; return the carried money."""
-    rule = tariff.export
-    none = np.zeros(metered.months)
-    if rule is None:
-        return none
-    if isinstance(rule, NetBilling):
-        earned = energy_cost(rule.credit, metered, metered.exported)
-        same_month = rule.same_month
-        if not rule.carry:
-            lines[EXPORT] = -earned
-            return none
-    elif rule.carry == "money":
-        names = [charge.name for charge in tariff.energy]
-        energy = sum((lines[name] for name in names), none)
-        earned, same_month = np.maximum(-energy, 0.0), True
-        # A month below 0 gives its credit to the account and owes nothing for energy.
-        for name in names:
-            lines[name] = np.where(energy < 0, 0.0, lines[name])
-    else:
-        lines[EXPORT] = -paid
-        return none
-    names = [charge.name for charge in tariff.energy] if rule.offsets == "energy" else list(lines)
-    charges = np.maximum(sum((lines[name] for name in names), none), 0.0)
-    used, settled, carried = _account(charges, earned, start, rule, same_month, metered)
-    lines[EXPORT], lines[SETTLED] = -used, -settled
-    return carried
-
-
-def _account(
-    charges: Floats,
-    earned: Floats,
-    start: float,
-    rule: NetBilling | NetMetering,
-    same_month: bool,
-    metered: Metered,
-) -> tuple[Floats, Floats, Floats]:
-    """Carry money from month to month: what is used, paid out and carried on, shape (months,)."""
-    bank = start
-    used, settled, carried = (np.zeros(len(charges)) for _ in range(3))
-    for place, (due, credit) in enumerate(zip(charges.tolist(), earned.tolist(), strict=True)):
-        used[place] = min(bank + credit if same_month else bank, due)
-        bank += credit - used[place]
-        if metered.calendar_month[place] == rule.settlement_month:
-            settled[place], bank = rule.payout_fraction * bank, 0.0
-        carried[place] = bank
-    return used, settled, carried
-
-
-def _minimum(tariff: Tariff, lines: dict[str, Floats], months: int) -> None:
+def _add_minimum(tariff: Tariff, lines: dict[str, Floats], months: int) -> None:
+    """Add the line that raises months, and the last for the year, to their least cost."""
     if tariff.minimum_per_month == tariff.minimum_per_year == float("-inf"):
         return
     due = sum(lines.values(), np.zeros(months))
@@ -457,11 +342,3 @@ def _minimum(tariff: Tariff, lines: dict[str, Floats], months: int) -> None:
     lacking = tariff.minimum_per_year * months / 12 - float((due + raised).sum())
     raised[-1] += max(lacking, 0.0)
     lines[MINIMUM] = raised
-
-
-def _taxes(tariff: Tariff, lines: dict[str, Floats], months: int) -> None:
-    before = dict(lines)
-    for tax in tariff.taxes:
-        names = before if tax.on is None else [name for name in tax.on if name in before]
-        base = sum((before[name] for name in names), np.zeros(months))
-        lines[tax.name] = tax.rate * np.maximum(base, 0.0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, ParameterError, over_time
+from engiagent.models.ranges import Floats, ParameterError, not_negative, series
 from engiagent.models.tariffs.calendar import HOUR, Ints, MeterTimes
 from engiagent.models.tariffs.tariff import (
     DemandCharge,
@@ -39,11 +39,6 @@ class Metered:
         return self.first_month + np.arange(self.months, dtype=np.int64)
 
     @property
-    def calendar_month(self) -> Ints:
-        """Calendar month that each billing month is called after, 1 to 12, shape (months,)."""
-        return self.labels % 12 + 1
-
-    @property
     def peak(self) -> Floats:
         """Highest demand of each billing month, shape (months,). [kW]."""
         highest = np.zeros(self.months)
@@ -59,8 +54,10 @@ def measure(
     tariff: Tariff, times: MeterTimes, import_power: npt.ArrayLike, export_power: npt.ArrayLike
 ) -> Metered:
     """Return what the meter measured under the windows of a tariff."""
-    power_in = _power(import_power, times, "the import")
-    power_out = _power(export_power, times, "the export")
+    power_in, power_out = (
+        series(not_negative(power, what, "kW"), times.count, what)
+        for power, what in ((import_power, "the import"), (export_power, "the export"))
+    )
     second = times.common_second(*_boundaries(tariff))
     parts = times.step_seconds // second
     fine = times.refined(second)
@@ -81,17 +78,6 @@ def measure(
         demand=demand,
         demand_at=at,
     )
-
-
-def _power(values: npt.ArrayLike, times: MeterTimes, what: str) -> Floats:
-    power = over_time(values, (times.count,), what)
-    if not (power >= 0).all():
-        place = int(np.argmin(power))
-        raise ParameterError(
-            f"{what} is {power[place]:g} kW in period {place}; give import and export apart, each "
-            "at least 0"
-        )
-    return power
 
 
 def _seconds(hours: float) -> int:

@@ -7,7 +7,15 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.ranges import Floats, ParameterError, over_time, within
+from engiagent.models.ranges import (
+    Floats,
+    ParameterError,
+    not_negative,
+    positive,
+    series,
+    share,
+    within,
+)
 from engiagent.models.tariffs.calendar import MeterTimes, Schedule
 
 TierUnit = Literal["kWh", "kWh/day", "kWh/kW", "kWh/kW/day"]
@@ -21,13 +29,12 @@ class EnergyTier:
     price: float  # may be below 0. [currency/kWh]
     # where the tier ends, counted from 0; infinite for the last tier. Above 0. [unit]
     limit: float = float("inf")
-    # ``kWh`` of the billing month (or day, see ``EnergyCharge``); ``kWh/day`` times the days of the
-    # billing month; ``kWh/kW`` times the peak of the billing month; or both
+    # ``kWh`` of the billing month; ``kWh/day`` times its days; ``kWh/kW`` times its peak; or both
     unit: TierUnit = "kWh"
 
     def __post_init__(self) -> None:
         within(self.price, "an energy price", "per kWh")
-        within(self.limit, "the limit of a tier", self.unit, low=0.0, above=True, finite=False)
+        positive(self.limit, "the limit of a tier", self.unit, finite=False)
         if self.unit not in TIER_UNITS:
             raise ParameterError(
                 f"the unit of a tier is {self.unit!r}; give one of {', '.join(TIER_UNITS)}"
@@ -54,8 +61,6 @@ class EnergyCharge:
     # calendar month then have the same limits. Where a billing month spans two calendar months, the
     # limits of its lowest period with energy hold.
     tiers_by: Literal["period", "total", "share"] = "period"
-    # ``month``: tiers start anew with the billing month; ``day``: with each day
-    tiers_reset: Literal["month", "day"] = "month"
 
     def __post_init__(self) -> None:
         _covers(self.schedule, self.periods, self.name)
@@ -65,8 +70,6 @@ class EnergyCharge:
             raise ParameterError(f"tiers go by {self.tiers_by!r}; give period, total or share")
         if self.tiers_by == "share":
             self._shares()
-        if self.tiers_reset not in ("month", "day"):
-            raise ParameterError(f"tiers reset by {self.tiers_reset!r}; give 'month' or 'day'")
 
     def _shares(self) -> None:
         for month, rows in enumerate(
@@ -104,6 +107,10 @@ class PriceSeries:
     def __post_init__(self) -> None:
         within(self.prices, "a price of the series", "per kWh")
 
+    def at(self, count: int) -> Floats:
+        """Return the prices of a number of periods."""
+        return series(self.prices, count, f"the prices of {self.name!r}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class DemandTier:
@@ -114,17 +121,12 @@ class DemandTier:
 
     def __post_init__(self) -> None:
         within(self.price, "a demand price", "per kW")
-        within(self.limit, "the limit of a demand tier", "kW", low=0.0, above=True, finite=False)
+        positive(self.limit, "the limit of a demand tier", "kW", finite=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ratchet:
-    """A billed demand that is at least a fraction of an earlier peak.
-
-    Notes
-    -----
-    With ``months`` the measured peak of the month itself always counts in full.
-    """
+    """A billed demand that is at least a fraction of an earlier peak."""
 
     # of the highest peak looked back upon; twelve of them when it depends on the calendar month in
     # which the peak was. 0 to 1. [-]
@@ -138,7 +140,7 @@ class Ratchet:
     cyclic: bool = False
 
     def __post_init__(self) -> None:
-        part = within(self.fraction, "the fraction of a ratchet", "-", low=0.0, high=1.0)
+        part = share(self.fraction, "the fraction of a ratchet")
         if part.shape not in ((), (12,)):
             raise ParameterError(
                 f"a ratchet has {part.size} fractions; give one, or one for each of 12 months"
@@ -166,24 +168,12 @@ class DemandCharge:
         _covers(self.schedule, self.periods, self.name)
         for tiers in self.periods:
             _ends_open([tier.limit for tier in tiers], self.name)
-        within(self.minimum_demand, "the minimum demand", "kW", low=0.0)
+        not_negative(self.minimum_demand, "the minimum demand", "kW")
 
     @staticmethod
     def flat(price: float, name: str = "demand", ratchet: Ratchet | None = None) -> "DemandCharge":
         """Return a charge of one price on the peak of all hours."""
         return DemandCharge(periods=((DemandTier(price=price),),), name=name, ratchet=ratchet)
-
-    @staticmethod
-    def by_month(
-        prices: tuple[float, ...], name: str = "demand", ratchet: Ratchet | None = None
-    ) -> "DemandCharge":
-        """Return a charge on the peak of all hours with a price for each of the 12 months."""
-        return DemandCharge(
-            periods=tuple((DemandTier(price=price),) for price in prices),
-            schedule=Schedule.by_month(range(12)),
-            name=name,
-            ratchet=ratchet,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,50 +192,24 @@ class FixedCharge:
 
 @dataclass(frozen=True, kw_only=True)
 class NetBilling:
-    """Export is credited in money at prices of its own."""
+    """Export is credited in money at prices of its own, in the month in which it is fed in."""
 
     credit: EnergyCharge | PriceSeries  # prices for export; its tiers fill with exported energy
     # length over which import and export cancel before they count, as 1 for hourly netting; None
     # for two registers that never cancel. [h]
     netting_hours: float | None = None
-    # whether a credit above the month's charges goes on to the next month instead of being paid
-    carry: bool = False
-    # whether a carried credit may pay charges of the month in which it was earned
-    same_month: bool = True
-    # what a carried credit may pay: the ``energy`` charges only or ``all`` charges
-    offsets: Literal["energy", "all"] = "all"
-    # calendar month at whose end the carried credit ends; None for never
-    settlement_month: int | None = None
-    payout_fraction: float = 0.0  # part of the credit that is paid out when it ends. 0 to 1. [-]
 
     def __post_init__(self) -> None:
         if self.netting_hours is not None:
-            within(self.netting_hours, "the netting time", "h", low=0.0, above=True)
-        _carries(self.offsets, self.settlement_month, self.payout_fraction)
+            positive(self.netting_hours, "the netting time", "h")
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetMetering:
-    """Export cancels import within the billing month and period, kWh for kWh."""
+    """Export cancels import within the billing month and period, kWh for kWh.
 
-    # what becomes of a surplus: ``energy`` goes on to later months in kWh, for its own period,
-    # ``money`` goes on at the price that as much import would have cost, ``none`` is paid at the
-    # surplus price
-    carry: Literal["energy", "money", "none"] = "energy"
-    # calendar month at whose end what was carried ends: energy is paid at the surplus price, money
-    # by the fraction; None for never
-    settlement_month: int | None = None
-    # for what the periods of the first energy charge leave over. [currency/kWh]
-    surplus_price: float = 0.0
-    # offsets, payout_fraction: for carried money, as in ``NetBilling``
-    offsets: Literal["energy", "all"] = "all"
-    payout_fraction: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.carry not in ("energy", "money", "none"):
-            raise ParameterError(f"a surplus carries {self.carry!r}; give energy, money or none")
-        _carries(self.offsets, self.settlement_month, self.payout_fraction)
-        within(self.surplus_price, "the surplus price", "per kWh")
+    A surplus goes on to later months in kWh, for its own period.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +221,7 @@ class Tax:
     name: str = "tax"  # what the bill calls it
 
     def __post_init__(self) -> None:
-        within(self.rate, "the rate of a tax", "-", low=0.0)
+        not_negative(self.rate, "the rate of a tax", "-")
 
 
 def _covers(schedule: Schedule, periods: tuple[object, ...], name: str) -> None:
@@ -275,16 +239,8 @@ def _ends_open(limits: list[float], name: str) -> None:
         )
 
 
-def _carries(offsets: str, month: int | None, payout: float) -> None:
-    if offsets not in ("energy", "all"):
-        raise ParameterError(f"credits offset {offsets!r}; give 'energy' or 'all'")
-    if month is not None and month not in range(1, 13):
-        raise ParameterError(f"carried credit settles in month {month}; give 1 to 12")
-    within(payout, "the fraction that is paid out", "-", low=0.0, high=1.0)
-
-
 # Lines of a bill that the tariff does not name itself.
-EXPORT, SETTLED, MINIMUM = "export", "settlement", "minimum"
+EXPORT, MINIMUM = "export", "minimum"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,10 +271,10 @@ class Tariff:
         if self.billing_day not in range(1, 29):
             raise ParameterError(f"the billing day is {self.billing_day}; give 1 to 28")
         if self.demand_window_hours is not None:
-            within(self.demand_window_hours, "the demand window", "h", low=0.0, above=True)
+            positive(self.demand_window_hours, "the demand window", "h")
         charges = (*self.fixed, *self.energy, *self.demand)
         names = [part.name for part in (*charges, *self.taxes)]
-        names += [EXPORT, SETTLED, MINIMUM]
+        names += [EXPORT, MINIMUM]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ParameterError(
@@ -338,10 +294,7 @@ class Tariff:
         A period that several prices share has their mean by time, which is exact for power held
         over it. Taxes are not included.
         """
-        total = np.zeros(times.count)
-        for charge in self.energy:
-            total += _prices(charge, times)
-        return total
+        return sum((_prices(charge, times) for charge in self.energy), np.zeros(times.count))
 
     def export_prices(self, times: MeterTimes) -> Floats:
         """Return the credit for export in each period, shape (N,). [per kWh].
@@ -357,7 +310,7 @@ class Tariff:
 
 def _prices(charge: EnergyCharge | PriceSeries, times: MeterTimes) -> Floats:
     if isinstance(charge, PriceSeries):
-        return over_time(charge.prices, (times.count,), f"the prices of {charge.name!r}")
+        return charge.at(times.count)
     if any(len(tiers) > 1 for tiers in charge.periods):
         raise ParameterError(
             f"{charge.name!r} has tiers, so that its price depends on the energy of the month; "
@@ -379,19 +332,17 @@ class BillHistory:
     # by name of a demand charge and period the peak of the first billing month before the horizon.
     # The bill shows the demand of that whole month, which nothing below this peak raises. [kW]
     peak_so_far: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
-    # by name of an energy charge and period the energy of the first billing month (or day, as its
-    # tiers reset) before the horizon. It fills tiers and is not billed again. [kWh]
+    # by name of an energy charge and period the energy of the first billing month before the
+    # horizon. It fills tiers and is not billed again. [kWh]
     energy_so_far: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
-    carried_credit: float = 0.0  # money carried into the first month. At least 0. [currency]
 
     def __post_init__(self) -> None:
-        within(self.carried_credit, "the carried credit", "", low=0.0)
         for name, peaks in self.previous_peaks.items():
-            within(peaks, f"an earlier peak of {name!r}", "kW", low=0.0)
+            not_negative(peaks, f"an earlier peak of {name!r}", "kW")
         for name, so_far in self.peak_so_far.items():
-            within(list(so_far.values()), f"the peak so far of {name!r}", "kW", low=0.0)
+            not_negative(list(so_far.values()), f"the peak so far of {name!r}", "kW")
         for name, so_far in self.energy_so_far.items():
-            within(list(so_far.values()), f"the energy so far of {name!r}", "kWh", low=0.0)
+            not_negative(list(so_far.values()), f"the energy so far of {name!r}", "kWh")
 
     def energy_before(self, charge: EnergyCharge) -> Floats:
         """Return the energy so far of a charge by period, shape (periods,). [kWh]."""

@@ -99,16 +99,6 @@ TARIFFS = {
         energy=(PriceSeries(prices=np.sin(np.arange(DAYS * 24)) * 0.1 + 0.15),), export=CREDIT
     ),
     "rising tiers": Tariff(energy=(EnergyCharge(periods=(RISING,)),)),
-    "tiers by day": Tariff(
-        energy=(
-            EnergyCharge(
-                periods=(
-                    (EnergyTier(price=0.1, limit=100.0, unit="kWh/day"), EnergyTier(price=0.3)),
-                ),
-                tiers_reset="day",
-            ),
-        )
-    ),
     "tiers of two periods": Tariff(
         energy=(
             EnergyCharge(

@@ -65,7 +65,7 @@ def test_fifteen_years_of_hours_stay_accurate_under_strong_decay() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"energy_capacity": -5.0}, "-5.0 kWh"),
+        ({"energy_capacity": -5.0}, "-5 kWh"),
         ({"energy_capacity": float("nan")}, "nan"),
         ({"charge_efficiency": 95.0}, "95.0 % is 0.95"),
         ({"discharge_efficiency": 0.0}, "above 0"),

@@ -24,7 +24,8 @@ def test_the_network_is_annex_c(seed: int) -> None:
     flow, outside, supply = rng.uniform(0.001, 0.05), rng.uniform(-10, 30), rng.uniform(10, 25)
     air, skin, core = rng.uniform(0, 1, 3)
     h_is, h_ms = H_IS * zone.surface_area / 1000, zone.mass_conductance
-    h_w, h_em = zone.window_conductance, zone.outer_conductance
+    h_w, h_op = zone.window_conductance, zone.opaque_conductance
+    h_em = 1 / (1 / h_op - 1 / h_ms)
     h_1 = 1 / (1 / flow + 1 / h_is)
     h_2 = h_1 + h_w
     h_3 = 1 / (1 / h_2 + 1 / h_ms)

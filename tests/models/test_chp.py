@@ -37,8 +37,7 @@ def turbine(**change: float) -> ExtractionChp:
 @given(st.floats(0.0, 500.0))
 def test_an_engine_balances_and_its_fuel_rises(power: float) -> None:
     output = ENGINE.output(power)
-    assert output.fuel - power - output.heat - output.loss == pytest.approx(0.0, abs=1e-9)
-    assert output.loss >= 0.0
+    assert power + output.heat <= output.fuel + 1e-9
     if 200.0 <= power <= 400.0:
         found = brentq(lambda p: float(ENGINE.output(p).fuel - output.fuel), 190.0, 410.0)
         assert found == pytest.approx(power, rel=1e-9)
@@ -53,7 +52,6 @@ def test_the_turbine_of_oemofs_documentation() -> None:
     )
     assert chp.polygon() == pytest.approx(np.array([[0.0, 0.0], [100.0, 60.0], [0.0, 100.0]]))
     assert chp.fuel([60.0, 100.0], [100.0, 0.0]) == pytest.approx([200.0, 200.0])
-    assert chp.output(60.0, 100.0).loss == pytest.approx(200.0 * (1 - 0.3 - 0.5))
 
 
 @settings(deadline=None, max_examples=60)

@@ -1,4 +1,4 @@
-"""Shapes that do not fit are named, never a traceback of numpy."""
+"""Numbers and shapes that do not fit are named, never a traceback of numpy."""
 
 from collections.abc import Callable
 
@@ -7,42 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.models.battery_losses import QuadraticLoss
-from engiagent.models.chp import ExtractionChp
-from engiagent.models.genset import Genset
-from engiagent.models.pv import PvArray
-from engiagent.models.ranges import ParameterError, increasing, over_time, within
+from engiagent.models.ranges import ParameterError, fraction, increasing, series, steps, within
 from engiagent.models.recursion import linear_recursion
-from engiagent.models.wind import WindTurbine
-
-SETS = Genset(rated_power=[100.0, 50.0], fuel_slope=2.5)
-TURBINE = WindTurbine(speeds=(3.0, 12.0), powers=(0.0, 900.0))
-CHP = ExtractionChp(condensing_power_max=9.0, power_loss=0.1, power_to_heat=0.5, fuel_slope=3.0)
-THREE, FOUR = np.ones(3), np.ones((4, 3))
 
 
 @pytest.mark.parametrize(
-    "build",
+    ("build", "words"),
     [
-        lambda: QuadraticLoss(rated_power=[1.0, 2.0], no_load=[0.1, 0.2, 0.3]),
-        lambda: PvArray(dc_capacity=[1.0, 2.0], losses=[0.1, 0.2, 0.3]),
-        lambda: PvArray(dc_capacity=[1.0, 2.0]).output(THREE, 20.0),
-        lambda: PvArray(dc_capacity=1.0).output(THREE, [20.0, 21.0]),
-        lambda: TURBINE.power(THREE, [1.1, 1.2]),
-        lambda: TURBINE.running(FOUR, [True, False]),
-        lambda: TURBINE.running(5.0),
-        lambda: SETS.simulate(FOUR, np.ones((4, 3)), 1.0),
-        lambda: SETS.simulate(np.ones(4), np.ones(4), 1.0),
-        lambda: SETS.fuel_rate(THREE, True),
-        lambda: CHP.fuel(THREE, [1.0, 2.0]),
-        lambda: CHP.excess(THREE, [1.0, 2.0]),
-        lambda: over_time(THREE, (4,), "the load"),
-        lambda: within("full", "the load", "kW"),
-        lambda: increasing([[1.0, 2.0]], "the points"),
+        (lambda: series(np.ones(3), 4, "the load"), r"shape \(3,\); give one value or 4"),
+        (lambda: steps([1.0, 0.0], 2), "a number above 0 h"),
+        (lambda: within("full", "the load", "kW"), "give a number"),
+        (lambda: within([1.0, np.nan], "the load", "kW"), "nan at place 1; give finite"),
+        (lambda: increasing([[1.0, 2.0]], "the points"), "give at least 2 numbers"),
+        (lambda: fraction(95.0, "the share"), "95.0 % is 0.95"),
     ],
 )
-def test_shapes_that_do_not_fit_are_named(build: Callable[[], object]) -> None:
-    with pytest.raises(ParameterError, match="give"):
+def test_what_does_not_fit_is_named(build: Callable[[], object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
         build()
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -121,20 +121,8 @@ def ratchet(fraction: float | tuple[float, ...] = 0.75, months: int = 4) -> Bill
     return bill(tariff, YEAR, peaky_load(), history=BillHistory(previous_peaks={"demand": EARLIER}))
 
 
-def carried(same_month: bool) -> Bill:
-    rule = NetBilling(
-        credit=CREDIT,
-        carry=True,
-        same_month=same_month,
-        offsets="energy",
-        settlement_month=12,
-        payout_fraction=1.0,
-    )
-    return net(Tariff(fixed=FIXED, energy=(ENERGY,), export=rule), 600.0)
-
-
-def metered(energy: EnergyCharge, size: float, **rule: Any) -> Bill:
-    return net(Tariff(fixed=FIXED, energy=(energy,), export=NetMetering(**rule)), size)
+def metered(energy: EnergyCharge, size: float) -> Bill:
+    return net(Tariff(fixed=FIXED, energy=(energy,), export=NetMetering()), size)
 
 
 def billed_both_ways() -> Bill:
@@ -190,16 +178,8 @@ CASES: dict[str, Callable[[], Bill]] = {
     "net metering, tiers shared": lambda: metered(
         EnergyCharge(periods=tiers(15000), schedule=TIMES_OF_USE, tiers_by="share"), 250.0
     ),
-    "net billing carried": lambda: carried(True),
-    "net billing carried, next month": lambda: carried(False),
     "buy all, sell all": billed_both_ways,
-    "net metering, one price": lambda: metered(
-        EnergyCharge.flat(0.1), 700.0, settlement_month=12, surplus_price=0.02
-    ),
-    "net metering, times of use": lambda: metered(ENERGY, 400.0, settlement_month=12),
-    "net metering in money": lambda: metered(
-        ENERGY, 400.0, carry="money", offsets="energy", settlement_month=12, payout_fraction=1.0
-    ),
+    "net metering, times of use": lambda: metered(ENERGY, 400.0),
 }
 
 
@@ -230,15 +210,10 @@ net billing, tiers in time: 6727.7546 5035.4017 4345.2906 2964.7913 2335.7329 26
 3427.5657 4031.7587 4237.9331 5483.673 6675.6998;
 net metering, tiers shared: 6321.265 4272.3157 2211.2486 1087.5682 740.2996 1800.9908 1830.3747
 2471.2063 2991.0673 1754.9348 2475.1504 3325.1633;
-net billing carried: 2414.3832 1581.9446 599.0286 30 30 30 30 30 30 30 30 -3024.8789;
-net billing carried, next month: 3787.6726 1816.7807 1597.9791 165.2198 30 30 30 30 30 30 30
--5767.1748;
 buy all, sell all: 7393.5358 6192.2605 6012.7228 4861.6754 4234.9989 4763.4823 4921.1409
 5593.1978 6079.7577 6014.158 6657.2425 7226.1589;
-net metering, one price: 30 30 30 30 30 30 30 30 30 30 30 -14861.568;
 net metering, times of use: 2112.2508 1428.5466 990.719 233.4829 30 677.9842 618.0697 991.8189
-1296.7489 30 676.4771 1898.4314;
-net metering in money: 2112.2508 774.9718 30 30 30 30 30 30 30 30 30 -35953.3225
+1296.7489 30 676.4771 1898.4314
 """
 SAM: dict[str, list[float]] = {
     name.strip(): [float(number) for number in numbers.split()]
@@ -277,7 +252,9 @@ def test_ratchets_published_by_reopt(rule: Ratchet, billed: list[float], cost: f
     power = np.full(8760, 100.0)
     power[[21, 2402, 4087, 8332]] = 200.0, 400.0, 500.0, 300.0
     year = MeterTimes(start=datetime(2022, 1, 1, tzinfo=UTC), step_hours=1.0, count=8760)
-    tariff = Tariff(demand=(DemandCharge.by_month(PRICES, ratchet=rule),))
+    monthly = Schedule.by_month(range(12))
+    periods = tuple((DemandTier(price=price),) for price in PRICES)
+    tariff = Tariff(demand=(DemandCharge(periods=periods, schedule=monthly, ratchet=rule),))
     result = bill(tariff, year, power)
     assert np.nanmax(result.demand["demand"].billed, axis=1).tolist() == billed
     assert result.total == cost

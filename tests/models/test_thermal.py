@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from engiagent.models import Cooler, Heater, ThermalNetwork, ThermalZone
+from engiagent.models import ThermalNetwork, ThermalZone
 from engiagent.models.ranges import ParameterError
 
 
@@ -99,14 +99,3 @@ def test_an_unstable_step_is_refused_with_the_largest_stable_one() -> None:
 def test_contradictory_networks_are_refused(zones: tuple[ThermalZone, ...]) -> None:
     with pytest.raises(ParameterError):
         ThermalNetwork(zones)
-
-
-def test_converters_scale_and_refuse_nonsense() -> None:
-    assert Heater(cop=[2.0, 4.0]).heat([1.0, 1.0]).tolist() == [2.0, 4.0]
-    for wrong in (
-        lambda: Heater(cop=0.0),
-        lambda: Cooler(cop=float("nan")),
-        lambda: Cooler(electric_power_max=-1.0),
-    ):
-        with pytest.raises(ParameterError):
-            wrong()

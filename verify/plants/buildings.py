@@ -10,7 +10,7 @@ from engiagent.blueprint.sets import IndexSet
 from engiagent.models import ThermalNetwork, ThermalZone
 from engiagent.models.buildings.iso13790 import H_MS, Zone5R1C
 from engiagent.models.buildings.network import HeatNetwork, Link, Node
-from engiagent.models.hvac.moist_air import DRY_AIR_HEAT
+from engiagent.models.hvac.water import DRY_AIR_HEAT
 from engiagent.verify.frames import EvaluationError, MissingQuantity
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory

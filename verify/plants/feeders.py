@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.models.grids import Bus, Feeder, Line, Transformer
-from engiagent.models.grids.lindistflow import lindistflow
+from engiagent.models.grids import Bus, Feeder, Line, Transformer, lindistflow
 from engiagent.models.grids.tree import Tree
 from engiagent.slots import COMPONENTS
 from engiagent.verify.frames import EvaluationError, MissingQuantity
@@ -41,7 +40,7 @@ def _execute(unit: Unit) -> Run:
     active, reactive = demand(unit, grid)
     held = unit.series("source_voltage")
     flow = grid.flow(active, reactive, source_voltage=held)
-    losses = flow.losses.sum(axis=1) + flow.shunts.sum(axis=1)
+    losses = flow.losses.sum(axis=1)
     true = (flow.voltage, flow.loading, losses[:, None], flow.import_active[:, None])
     linear = _linear(grid, active, reactive, held) if unit.scheme == "linear" else None
 

@@ -236,7 +236,7 @@ def _pv(unit: Unit) -> Floats:
         **unit.numbers("inverter_efficiency", "heat_loss", "heat_loss_by_wind"),
     )
     weather = (unit.series(name) for name in ("irradiance", "air_temperature", "wind_speed"))
-    return array.output(*weather).ac_power
+    return array.power(*weather)
 
 
 def _wind(unit: Unit) -> Floats:

@@ -7,11 +7,11 @@ from typing import cast
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
-from engiagent.models import Cooler, Heater
+
 from engiagent.models.hvac.boiler import Boiler
 from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import EVERYWHERE, Biquadratic, Polynomial, Surface
-from engiagent.models.hvac.heat_pump import CarnotCop, Cycling, HeatPump
+from engiagent.models.hvac.heat_pump import CarnotCop, HeatPump
 from engiagent.models.hvac.turbomachines import PartLoadFan
 from engiagent.models.hvac.york_calc import YorkCalcTower
 from engiagent.verify.frames import EvaluationError
@@ -33,10 +33,6 @@ class Stated:
     def at(self, x: object, y: object) -> Floats:
         """Return the stated values."""
         return self.values
-
-    def valid(self, x: object, y: object) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Return that they hold everywhere."""
-        return np.ones(self.values.shape, dtype=bool)
 
 
 def _heat_pump(unit: Unit) -> Run:
@@ -98,7 +94,7 @@ def heat_pump(unit: Unit) -> tuple[HeatPump, Floats, Floats]:
         capacity_map=None if capacity is None else Biquadratic(capacity),
         modulation=Polynomial(unit.table("modulation_curve") or (1.0,)),
         minimum_part_load=unit.need("minimum_part_load"),
-        cycling=Cycling(coefficient=unit.need("cycling_coefficient")),
+        cycling=unit.need("cycling_coefficient"),
         standby_power=unit.need("standby_power"),
     )
     return model, source, sink
@@ -259,8 +255,7 @@ def _converter(unit: Unit) -> Run:
     if power is None:
         power = np.divide(unit.decision(word), cop)
         return Run((), (unit.result("electric_power", power, f"its {word}"),))
-    given = Heater(cop=cop).heat(power) if word == "heat" else Cooler(cop=cop).cooling(power)
-    return Run((), (unit.result(word, given, "its electric power"),))
+    return Run((), (unit.result(word, cop * power, "its electric power"),))
 
 
 def _converter_rows(unit: Unit) -> Iterator[ConstraintDef]:

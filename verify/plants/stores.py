@@ -8,9 +8,9 @@ import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models.battery import Battery
-from engiagent.models.battery_ageing import BatteryAgeing, CalendarAgeing, WoehlerCurve
+from engiagent.models.battery_ageing import lost_share
 from engiagent.models.battery_losses import ConverterLoss, PiecewiseLoss, QuadraticLoss
-from engiagent.models.ev import EvFleet, Sessions
+from engiagent.models.ev import Sessions, Vehicle
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run, Trajectory
@@ -123,36 +123,11 @@ def _aged(unit: Unit, run: Run) -> Run:
     energy = run.trajectories[0]
     slots = (*AGEING, "cycle_exponent", "end_of_life_loss")
     given = {slot: value for slot in slots if (value := unit.single(slot)) is not None}
-    lost = lost_share(energy.declared / unit.need("energy_capacity"), unit.hours, **given)
+    content = np.clip(energy.declared / unit.need("energy_capacity"), 0.0, 1.0)
+    lost = lost_share(content, unit.hours, **given)
     most = unit.single("capacity_loss_max")
     state = unit.trajectory("capacity_loss", lost, float(lost.max()), upper=most)
     return Run((energy, state), run.results, run.excesses)
-
-
-def lost_share(
-    charge: Floats,
-    hours: Floats,
-    *,
-    cycles_at_full_depth: float | None = None,
-    cycle_exponent: float = 1.0,
-    calendar_rate: float | None = None,
-    end_of_life_loss: float = 0.2,
-) -> Floats:
-    """Return the share of its capacity that a new battery has lost at each instant.
-
-    ``charge``: the state of charge at the N+1 instants, as a share of the capacity. ``hours``: the
-    lengths of the N periods. The rest is as the slots of a battery.
-    """
-    ageing = BatteryAgeing(
-        cycle_life=None
-        if cycles_at_full_depth is None
-        else WoehlerCurve(cycles_at_full_depth=cycles_at_full_depth, exponent=cycle_exponent),
-        calendar=None if calendar_rate is None else CalendarAgeing(rate=calendar_rate),
-        end_of_life_loss=end_of_life_loss,
-    )
-    share = np.clip(charge, 0.0, 1.0)
-    capacity = ageing.assess(share, CalendarAgeing.reference_temperature, hours).capacity
-    return np.asarray(1.0 - capacity)
 
 
 def storage_rows(unit: Unit, battery: Battery, word: str) -> Iterator[ConstraintDef]:
@@ -216,11 +191,11 @@ def _vehicle(unit: Unit) -> Run:
     if not np.allclose(hours, hours[0], rtol=1e-12, atol=0.0):
         raise EvaluationError(f"{unit.name} needs steps of one length")
     step = float(hours[0])
-    into = unit.flow("charge")[:, None]
+    into = unit.flow("charge")
     given = unit.claimed("discharge")
-    out = np.zeros_like(into) if given is None else np.maximum(given, 0.0)[:, None]
+    out = np.zeros_like(into) if given is None else np.maximum(given, 0.0)
     path = car.simulate(sessions, into, out, step)
-    energy = path.energy[:, 0]
+    energy = path.energy
     _, claimed = unit.state("state_of_charge")
     full = unit.need("energy_capacity")
     plugged = np.isfinite(energy)
@@ -232,17 +207,17 @@ def _vehicle(unit: Unit) -> Run:
     state = unit.trajectory(
         "state_of_charge", held, full, lower=low, upper=np.where(plugged, full, np.inf)
     )
-    results = () if given is not None else (unit.result("discharge", out[:, 0], "the plan"),)
+    results = () if given is not None else (unit.result("discharge", out, "the plan"),)
     return Run((state,), results, _vehicle_limits(unit, (car, sessions), (into, out, step)))
 
 
 def _vehicle_limits(
-    unit: Unit, model: tuple[EvFleet, Sessions], powers: tuple[Floats, Floats, float]
+    unit: Unit, model: tuple[Vehicle, Sessions], powers: tuple[Floats, Floats, float]
 ) -> tuple[Excess, ...]:
     car, sessions = model
     excess, over = car.excess(sessions, *powers), unit.periods
     rating, full = unit.need("charge_power_max"), unit.need("energy_capacity")
-    _, _, end = car.periods_of(sessions, over.size, powers[2])
+    _, _, end = sessions.periods(over.size, powers[2])
     lacking = np.zeros(over.size + 1)
     np.maximum.at(lacking, np.clip(end, 0, over.size), excess.shortfall)
     # A plan that owns to what lacks is held to that.
@@ -251,9 +226,9 @@ def _vehicle_limits(
         lacking[1:] -= np.maximum(admitted, 0.0)
     plug = "beyond what its plug gives, and nothing while it is away,"
     return (
-        unit.excess("limit", "charge", excess.charge[:, 0], rating, plug),
-        unit.excess("limit", "discharge", excess.discharge[:, 0], rating, plug),
-        _one_direction(unit, excess.both[:, 0], rating),
+        unit.excess("limit", "charge", excess.charge, rating, plug),
+        unit.excess("limit", "discharge", excess.discharge, rating, plug),
+        _one_direction(unit, excess.both, rating),
         unit.fault(
             "departure",
             f"content of {unit.name} on departure",
@@ -275,17 +250,17 @@ def _held(energy: Floats) -> Floats:
     return np.asarray(energy[np.where(place < 0, int(np.argmax(plugged)), place)])
 
 
-def vehicle(unit: Unit) -> EvFleet:
+def vehicle(unit: Unit) -> Vehicle:
     """Return the model of one vehicle."""
-    return EvFleet(
-        energy_capacity=[unit.need("energy_capacity")],
+    return Vehicle(
         **unit.numbers(
+            "energy_capacity",
             "charge_power_max",
             "discharge_power_max",
             "charge_efficiency",
             "discharge_efficiency",
             "minimum_energy",
-        ),
+        )
     )
 
 
@@ -298,11 +273,7 @@ def stays(unit: Unit) -> Sessions:
             raise EvaluationError(f"{unit.name} has no {slot}")
         found[slot] = np.asarray(values)
     required = unit.table("required_energy")
-    return Sessions(
-        vehicle=np.zeros(len(found["arrival"])),
-        required_energy=0.0 if required is None else np.asarray(required),
-        **found,
-    )
+    return Sessions(required_energy=0.0 if required is None else np.asarray(required), **found)
 
 
 ENTRIES = {

@@ -7,10 +7,9 @@ import numpy as np
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Battery
 from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.storage.hot_water import HotWaterTank
 from engiagent.models.storage.ice_tank import IceTankCurves
 from engiagent.models.storage.mixed_tank import MixedTank
-from engiagent.models.storage.stratified_tank import Port, StratifiedTank
+from engiagent.models.storage.stratified_tank import StratifiedTank
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
@@ -116,7 +115,7 @@ def zones(unit: Unit) -> Battery:
     hot, cool = unit.need("hot_temperature"), unit.need("cold_temperature")
     return Battery(
         energy_capacity=float(tank.energy(hot, cool)),
-        self_discharge=unit.need("loss_conductance") / float(tank.capacity),
+        self_discharge=unit.need("loss_conductance") / tank.capacity,
     )
 
 
@@ -140,22 +139,17 @@ def _tank_rows(unit: Unit) -> Iterator[ConstraintDef]:
         expression=f"{low!r}[degC] <= {state}[i] <= {high!r}[degC]",
         forall=(f"i in {instants.name}",),
     )
-    start = unit.single("initial_temperature")
-    if start is not None:
-        text = f"{state}[first({instants.name})] == {start!r}[degC]"
+    first = unit.single("initial_temperature")
+    if first is not None:
+        text = f"{state}[first({instants.name})] == {first!r}[degC]"
         yield row(f"{unit.name} start", text, None)
     charge, discharge = (known(unit, word) for word in ("charge", "discharge"))
     hours, ambient = unit.hours, unit.series("ambient_temperature")
     same = (hours == hours[0]).all() and (ambient == ambient[0]).all()
     if charge is None or discharge is None or not same:
         return
-    ends = (
-        body(unit)
-        .simulate(
-            [0.0, 0.0, 1.0], step_hours=hours[:1], heat=np.array([[0.0, 1.0, 0.0]]), ambient=0.0
-        )
-        .temperature[1]
-    )
+    start, heat = np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])
+    ends = body(unit).step(start, step_hours=hours[0], heat=heat, ambient=0.0).temperature
     keep, gain = float(ends[2] - ends[0]), float(ends[1] - ends[0])
     around, sign = f"{float(ambient[0])!r}[degC]", "-" if cold(unit) else ""
     text = (
@@ -173,20 +167,15 @@ def _layered(unit: Unit) -> Run:
     over = unit.periods
     hours, ambient = unit.hours, unit.series("ambient_temperature")
     low, high = unit.need("temperature_min"), unit.need("temperature_max")
-    missing = np.zeros(over.size)
-    if drawn:
-        path = HotWaterTank(tank=tank).simulate(
-            start,
-            step_hours=hours,
-            heat=heat,
-            ambient=ambient,
-            use=unit.series("use"),
-            use_temperature=unit.series("use_temperature"),
-            cold_temperature=unit.series("cold_temperature"),
-        )
-        layers, missing = path.temperature, path.draw.missing
-    else:
-        layers = tank.simulate(start, step_hours=hours, heat=heat, ambient=ambient)
+    draws = ("use", "use_temperature", "cold_temperature") if drawn else ()
+    path = tank.simulate(
+        start,
+        step_hours=hours,
+        heat=heat,
+        ambient=ambient,
+        **{slot: unit.series(slot) for slot in draws},
+    )
+    layers, missing = path.temperature, path.missing
     held = tank.energy(layers, low)
     full = float(tank.energy(np.full(tank.layers, high), low))
     states = (
@@ -221,12 +210,10 @@ def _layers_of(unit: Unit) -> StratifiedTank:
     if count != int(count):
         raise EvaluationError(f"{unit.name} has {count:g} layers; give a whole number")
     layers = int(count)
-    ports = (Port(inlet=layers - 1, outlet=0),) if unit.given("use") else ()
     return StratifiedTank(
         mass=unit.need("mass"),
         layers=layers,
         **unit.numbers("height", "area", "conductivity", "loss_conductance"),
-        ports=ports,
     )
 
 

@@ -25,7 +25,7 @@ from engiagent.models.tariffs import (
     Tariff,
     bill,
 )
-from engiagent.models.tariffs.bill import demand_tiers, ratchet_floor, tier_groups, tier_limits
+from engiagent.models.tariffs.bill import demand_tiers, ratchet_floor, tier_limits
 from engiagent.models.tariffs.metering import Metered, measure
 from engiagent.study.economics.cashflow import Floats
 
@@ -84,10 +84,9 @@ class TariffParts:
         tariff, export = self.tariff, self.tariff.export
         faults = {
             "net metering": export is not None and not isinstance(export, NetBilling),
-            "export that is netted or carried": isinstance(export, NetBilling)
-            and (export.carry or export.netting_hours is not None),
+            "export that is netted": isinstance(export, NetBilling)
+            and export.netting_hours is not None,
             "minimum bills": max(tariff.minimum_per_month, tariff.minimum_per_year) > -np.inf,
-            "credit carried into the horizon": self.history.carried_credit > 0,
         }
         for what, is_there in faults.items():
             if is_there:
@@ -121,12 +120,11 @@ class TariffParts:
             raise InputError("a price below 0 is taxed; taxes on credits have no exact form here")
 
     def _energy(self, charge: EnergyCharge, metered: Metered, name: str) -> None:
-        group, month = tier_groups(charge, metered)
         period = charge.schedule.at(metered.times)
         if any(tier.unit.startswith("kWh/kW") for tiers in charge.periods for tier in tiers):
             raise InputError(f"the tiers of {charge.name!r} depend on the peak; no exact form here")
-        upper, price = tier_limits(charge, metered, month)
-        key = self._whole(group * len(charge.periods) + period, metered, charge.name)
+        upper, price = tier_limits(charge, metered)
+        key = self._whole(metered.month * len(charge.periods) + period, metered, charge.name)
         present, place = np.unique(key, return_inverse=True)
         groups, periods = present // len(charge.periods), present % len(charge.periods)
         if charge.tiers_by != "period" and len(np.unique(groups)) < len(groups):
@@ -136,7 +134,7 @@ class TariffParts:
         used = np.where(groups == 0, before[periods], 0.0)
         limits = np.maximum(upper[groups, periods] - used[:, None], 0.0)
         labels = [
-            f"{metered.labels[month[g]].astype('datetime64[M]')} {g} {p}"
+            f"{metered.labels[g].astype('datetime64[M]')} {g} {p}"
             for g, p in zip(groups, periods, strict=True)
         ]
         self._set(f"{name}_G", labels)

@@ -8,7 +8,6 @@ import pytest
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.models.buildings.iso13790 import H_MS, Zone5R1C
-from engiagent.models.hvac.vav_box import VavBox
 from engiagent.plant.site import Site
 from tests.formulations.components.plans import executed, plan_of, solved
 from tests.written import mapping
@@ -183,12 +182,9 @@ def boxed(**more: Any) -> Site:
 def test_boxes_share_the_air_of_one_handler_and_reheat_what_is_too_cold() -> None:
     data = solved(boxed())
     supply = data.ahu_supply_temperature.values
-    air = {"supply_temperature": supply, "zone_temperature": 24.0}
-    # At its least flow the lobby's box heats what the simulation of its control signal heats.
-    box = VavBox(flow_min=0.3, flow_cooling_max=1.0, discharge_max=32.0)
-    done = box.operate(box.signal(1.0, **air), **air)
-    np.testing.assert_allclose(data.west_flow, done.flow, atol=1e-4)
-    np.testing.assert_allclose(data.west_reheat, done.reheat, atol=1e-4)
+    # At its least flow the lobby's box heats what its air cools beyond the gains of the room.
+    np.testing.assert_allclose(data.west_flow, 0.3, atol=1e-4)
+    np.testing.assert_allclose(data.west_reheat, 0.3 * 1.006 * (24 - supply) - 1, atol=1e-4)
     np.testing.assert_allclose(data.west_cooling, 1, atol=1e-5)
     np.testing.assert_allclose(data.east_cooling, 8, atol=1e-5)
     np.testing.assert_allclose(data.ahu_flow, data.east_flow + data.west_flow, atol=1e-6)
@@ -244,7 +240,7 @@ def zone(**more: Any) -> Site:
 
 def test_a_zone_of_the_standard_needs_the_heat_of_its_simulation() -> None:
     data = solved(zone(temperature_min=20))
-    network, mass = Zone5R1C(**ZONE).network(0.05), np.array([20.0])
+    network, mass = Zone5R1C(**ZONE).network(0.05), 20.0
     ratio = ZONE["mass_area"] / ZONE["surface_area"]
     lost = 1000.0 * ZONE["window_conductance"] / (H_MS * ZONE["surface_area"])
     needs, airs = [], []
@@ -254,12 +250,15 @@ def test_a_zone_of_the_standard_needs_the_heat_of_its_simulation() -> None:
         around = {"ambient": float(out), "supply": float(out)}
         # The mean temperature of the air is linear in the load.
         free, more = (
-            network.step(mass, around, 1.0, {"air": 0.15 + load, **gains}) for load in (0.0, 1.0)
+            network.simulate(around, 1.0, {"air": 0.15 + load, **gains}, initial={"mass": mass})
+            for load in (0.0, 1.0)
         )
-        air, rise = free.mean_temperature[0], more.mean_temperature[0] - free.mean_temperature[0]
+        air = free.mean_temperature[0, 0]
+        rise = more.mean_temperature[0, 0] - air
         needs.append(max((20.0 - air) / rise, 0.0))
         airs.append(air + rise * needs[-1])
-        mass = free.mass + needs[-1] * (more.mass - free.mass)
+        ends = [run.temperature[-1, network.index["mass"]] for run in (free, more)]
+        mass = ends[0] + needs[-1] * (ends[1] - ends[0])
     # What is the least heat for a constant set point is what a thermostat gives, except that a
     # plan may store heat for a later hour, which costs more in all.
     np.testing.assert_allclose(data.zone_heating, needs, atol=1e-5)

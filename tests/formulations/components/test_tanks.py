@@ -107,7 +107,7 @@ def test_two_zones_hold_the_energy_of_layers() -> None:
     tank = StratifiedTank(mass=KILO, layers=10, loss_conductance=0.02)
     heat = np.repeat((data.tank_charge - data.tank_discharge).values[:, None] / 10, 10, axis=1)
     layers = tank.simulate(start, step_hours=1.0, heat=heat, ambient=15.0)
-    np.testing.assert_allclose(data.tank_energy, layers.mean(axis=-1) - 30.0, atol=1e-6)
+    np.testing.assert_allclose(data.tank_energy, layers.temperature.mean(axis=-1) - 30.0, atol=1e-6)
     np.testing.assert_allclose(data.tank_fraction, data.tank_energy / 30, atol=1e-9)
 
 
