@@ -18,7 +18,6 @@ from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.goals import Objective, checked_objective, checked_penalty
 from engiagent.blueprint.grammar import Ref, names_in
 from engiagent.blueprint.grid import Grid
-from engiagent.blueprint.idle import idle_findings
 from engiagent.blueprint.indexing import Value
 from engiagent.blueprint.occurrences import listed_as_unused
 from engiagent.blueprint.relations import numeric_parts
@@ -116,8 +115,6 @@ class _Analyser:
             self._constraints(elaboration, evaluator, objective)
             self.found += report_findings(self.blueprint, elaboration)
             self._unused(variables)
-            if not any(d.severity == "error" for d in self.found):
-                self.found += idle_findings(self.core)
         for name in missing:
             self._note("EB015", "warning", "parameters", name, "its value is missing")
         order = {"error": 0, "warning": 1, "info": 2}

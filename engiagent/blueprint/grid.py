@@ -42,6 +42,13 @@ class Grid:
         """Return the grid of some rows."""
         return Grid(len(rows), {name: part.take(rows) for name, part in self.names.items()})
 
+    def where(self, row: int) -> str:
+        """Return the elements of a row as ``t = 2025-07-01T00:00, g = G1``."""
+        return ", ".join(
+            f"{name} = {part.set.labels[int(np.broadcast_to(part.positions, (self.size,))[row])]}"
+            for name, part in self.names.items()
+        )
+
     def bind(self, names: Mapping[str, Elements]) -> "Grid":
         """Return the grid with other binders in place of its own, as inside a named expression."""
         return replace(self, names=names)

@@ -229,11 +229,7 @@ class Indexer(ABC):
         """Raise when a reference names an element that does not exist."""
         if place.missing is None:
             return
-        row = int(np.flatnonzero(place.missing)[0])
-        where = ", ".join(
-            f"{name} = {part.set.labels[int(np.broadcast_to(part.positions, (grid.size,))[row])]}"
-            for name, part in grid.names.items()
-        )
+        where = grid.where(int(np.flatnonzero(place.missing)[0]))
         raise evaluation_error(
             "EB004",
             f"{ref.name} has no such element" + (f" at {where}" if where else ""),
