@@ -27,15 +27,13 @@ _DECIMAL_COMMA: Final = re.compile(_FIELD % ",", re.M)
 _DECIMAL_POINT: Final = re.compile(_FIELD % r"\.", re.M)
 
 
-def read_csv(
-    data: bytes, file: str, separator: str | None, decimal: str | None
-) -> list[TableColumn]:
+def read_csv(data: bytes, file: str, decimal: str | None = None) -> list[TableColumn]:
     """Return the columns of a CSV file; blank lines and lines that begin with ``#`` are skipped."""
     lines = _lines(data, file)
     first = next((k for k, line in enumerate(lines) if line.strip()), None)
     if first is None:
         raise InputError("the file is empty", file)
-    symbol = _separator(lines[first:], file, separator)
+    symbol = _separator(lines[first:])
     filled = _filled(lines)
     quoted = any('"' in line for line in lines)
     title_line = lines[filled[0]]
@@ -131,12 +129,7 @@ def _lines(data: bytes, file: str) -> list[str]:
     return lines
 
 
-def _separator(lines: list[str], file: str, given: str | None) -> str:
-    if given is not None:
-        if given not in _SEPARATORS:
-            allowed = "',', ';' or a tab"
-            raise InputError("unknown separator", file, found=repr(given[:20]), expected=allowed)
-        return given
+def _separator(lines: list[str]) -> str:
     sample = [re.sub(r'"[^"\n]{0,10000}"', "", line) for line in lines[:20] if line.strip()]
     for symbol in _SEPARATORS:
         if sample[0].count(symbol) and all(symbol in line for line in sample):
@@ -180,7 +173,7 @@ def _decimal(lines: list[str], symbol: str, file: str) -> str:
             file,
             text.count("\n", 0, point.start() + 1) + 1,
             found=" and ".join(match[0].strip(' ;\t"') for match in (comma, point)),
-            expected="one of the two throughout, or 'decimal' in the front matter",
+            expected="one of the two throughout",
         )
     return ","
 

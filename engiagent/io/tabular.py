@@ -168,10 +168,6 @@ class TableFile:
                 return column
         raise missing_column(self.name, name, [c.header for c in self.columns.values()])
 
-    def require_rows(self, rows: int) -> None:
-        """Raise an InputError unless the table has so many rows."""
-        require_rows(self.name, self.rows, rows)
-
 
 def missing_column(file: str, name: str, headers: Sequence[str]) -> InputError:
     """Return the error for a column that is not there."""
@@ -181,12 +177,6 @@ def missing_column(file: str, name: str, headers: Sequence[str]) -> InputError:
     hint = f"; did you mean {by_lower[close[0]]!r}?" if close else ""
     listed = ", ".join(headers[:30]) + (", …" if len(headers) > 30 else "")
     return InputError(f"there is no column {name!r}{hint}", file, 1, expected=f"one of {listed}")
-
-
-def require_rows(file: str, found: int, expected: int) -> None:
-    """Raise an InputError when a file's number of rows is not the expected one."""
-    if found != expected:
-        raise InputError("wrong number of rows", file, found=f"{found}", expected=f"{expected}")
 
 
 def is_number(cell: str) -> bool:
@@ -216,17 +206,13 @@ def _number_fault(cell: str, decimal: str) -> str:
     return "text where a number is needed"
 
 
-def read_table(
-    folder: Path, name: str, *, separator: str | None = None, decimal: str | None = None
-) -> TableFile:
+def read_table(folder: Path, name: str) -> TableFile:
     """Read a table that lies inside a folder.
 
-    ``folder``, ``name``: the folder, and the file's path below it. ``separator``: ``,`` ``;`` or a
-    tab in a CSV file; found from the first lines when None. ``decimal``: ``.`` or ``,`` in a CSV
-    file; when None a comma only where columns are separated by semicolons or tabs and numbers are
-    written with commas. Raises InputError for a path that leaves the folder, an absent, empty or
-    overlarge file, an unknown format, a ragged row, a header that stands twice or a broken
-    quotation.
+    In a CSV file the separator is found from the first lines, and a comma is a decimal mark only
+    where semicolons or tabs separate columns and numbers are written with commas. Raises InputError
+    for a path that leaves the folder, an absent, empty or overlarge file, an unknown format, a
+    ragged row, a header that stands twice or a broken quotation.
     """
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:
@@ -235,30 +221,25 @@ def read_table(
     data = open_inside(folder, name)
     if not data:
         raise InputError("the file is empty", name)
-    key = (name, separator, decimal)
     for known, content, table in _RECENT:
-        if known == key and content == data:
+        if known == name and content == data:
             return table
-    table = _parse(data, name, separator, decimal)
-    _RECENT.append((key, data, table))
+    table = _parse(data, name, suffix)
+    _RECENT.append((name, data, table))
     return table
 
 
 # A run reads the same file for the problem, for each parameter and again in the checker. What was
 # read is kept with its content, so that a changed file is read anew; a table is immutable.
-_RECENT: deque[tuple[tuple[str, str | None, str | None], bytes, TableFile]] = deque(maxlen=4)
+_RECENT: deque[tuple[str, bytes, TableFile]] = deque(maxlen=4)
 
 
-def _parse(data: bytes, name: str, separator: str | None, decimal: str | None) -> TableFile:
+def _parse(data: bytes, name: str, suffix: str) -> TableFile:
     from engiagent.io.gridfiles import read_netcdf
     from engiagent.io.tableformats import read_csv, read_excel, read_parquet
 
-    suffix = Path(name).suffix.lower()
-    if suffix == ".csv":
-        columns = read_csv(data, name, separator, decimal)
-    else:
-        readers = {".parquet": read_parquet, ".xlsx": read_excel, ".nc": read_netcdf}
-        columns = readers[suffix](data, name)
+    readers = {".csv": read_csv, ".parquet": read_parquet, ".xlsx": read_excel, ".nc": read_netcdf}
+    columns = readers[suffix](data, name)
     if not columns:
         raise InputError("the file has no columns", name)
     rows = len(columns[0])

@@ -17,13 +17,7 @@ from engiagent.io.tabular import SUFFIXES
 from engiagent.text.blocks import read_sentences, read_tables
 from engiagent.text.corpus import TEXT_SUFFIXES, locate
 from engiagent.text.datafile import DataFile, load_data_file, mentioned_files
-from engiagent.text.frontmatter import (
-    DataOptions,
-    FrontMatter,
-    is_zone,
-    read_front_matter,
-    split_front_matter,
-)
+from engiagent.text.frontmatter import FrontMatter, is_zone, read_front_matter, split_front_matter
 from engiagent.text.markdown import read_layout
 from engiagent.text.parts import Quantity, Sentence, Table
 from engiagent.text.quantities import read_quantities
@@ -391,10 +385,15 @@ def _load_data(
     listed = front.data
     if listed is None:
         names = mentioned_files(folder, body, SUFFIXES, MAX_ENTRIES)
-        listed = {name: DataOptions() for name in names}
+        listed = dict.fromkeys(names, (None, None))
     zones = {zone for zone in _ZONE.findall(body) if is_zone(zone)}
     zone = zones.pop() if len(zones) == 1 else None
-    return {
-        name: load_data_file(folder, name, options, conventions, zone, file)
-        for name, options in listed.items()
-    }
+    found = {}
+    for name, place in listed.items():
+        try:
+            found[name] = load_data_file(folder, name, conventions, zone)
+        except InputError as error:
+            if error.file is None:
+                error.file, (error.line, error.column) = file, place
+            raise
+    return found
