@@ -94,9 +94,7 @@ class Evaluator(Indexer):
     def _index_number(self, node: Ref | Call, elements: Elements) -> Value:
         numbers = elements.set.numbers
         if numbers is None:
-            from engiagent.blueprint.spelling import spell  # for an error alone
-
-            text = f"{spell(node)} is an element of {elements.set.name}, no number"
+            text = f"this is an element of {elements.set.name}, no number"
             raise evaluation_error("EB003", text, node)
         return numbers[elements.positions].astype(np.float64)
 
