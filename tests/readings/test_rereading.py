@@ -273,21 +273,10 @@ def test_the_day_moves_with_text_and_stamps_together(folder: Path) -> None:
     undecided(read(folder, prices=prices), "4 March 2025")
 
 
-def test_more_rows_are_more_periods_where_nothing_is_listed_by_hand(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_another_number_of_periods_stays_open(folder: Path) -> None:
     longer = "time,price [EUR/MWh]\n" + "".join(f"2025-03-04 {h:02d}:00,50\n" for h in range(12))
-    undecided(read(folder, TEXT.replace("6 hours", "12 hours"), longer), "6 periods")
-    plain = TEXT[: TEXT.index("| Hour")]
-    draft = document()
-    draft["core_model_elements"]["parameters"].pop()
-    goal = draft["core_model_elements"]["objective_function"]
-    goal["expression"] = goal["expression"].replace(" + other[t]", "")
-    put(tmp_path, plain, draft)
-    hours = plain.replace("6 hours", "12 hours")
-    assert time_of(read(tmp_path, hours, longer)) == ("2025-03-04T00:00", 12)
-    undecided(read(tmp_path, hours), "12 hours")
-    undecided(read(tmp_path, plain, longer), "6 hours")
+    undecided(read(folder, TEXT.replace("6 hours", "12 hours"), longer), "6 periods", "12 hours")
+    undecided(read(folder, prices=longer), "prices.csv has 12 rows")
 
 
 @pytest.mark.parametrize(
