@@ -60,12 +60,8 @@ def open_inside(folder: Path, relative: str, *, max_bytes: int = MAX_BYTES) -> b
     """Return the content of a regular file that lies inside ``folder``.
 
     Every component below the folder is opened without following symbolic links, so that no name
-    leads elsewhere, not even when a link is swapped in between two looks. The path to the folder
-    itself may contain links, it is the user's own.
-
-    Raises InputError when the path leaves the folder, is a link, a folder, a pipe or a device, is
-    absent, unreadable or too large. It names no file: who knows where the path is written may add
-    it.
+    leads elsewhere, not even when a link is swapped in between two looks. Raises InputError for
+    whatever else it is, too; it names no file: who knows where the path is written may add it.
     """
     parts = inside_parts(relative)
     try:

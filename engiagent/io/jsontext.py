@@ -18,9 +18,8 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 def loads_strict(text: str, file: str | None = None) -> Any:
     """Return the value of a JSON text.
 
-    Raises InputError with line and column for a syntax error; also for NaN, an infinite number, a
-    key that stands twice in one object, a lone surrogate, nesting deeper than 60 and more than 200
-    MB.
+    Raises InputError, where it can with line and column, for a syntax error, NaN, an infinite
+    number, a key that stands twice in one object, a lone surrogate, deep nesting and too much.
     """
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"JSON of more than {MAX_CHARACTERS} characters", file)

@@ -90,7 +90,10 @@ class TableColumn:
     @cached_property
     def _numbers(self) -> Floats:
         if not isinstance(self.cells, tuple):
-            self._refuse_infinite(self.cells)
+            good = np.isfinite(self.cells)
+            if not bool(good.all()):
+                text = "a value is missing or not finite"
+                raise self.error(int(np.argmin(good)), text, expected="a number")
             return self.cells
         cells = self._with_points(self.cells)
         if _NUMBER_CHARACTERS.fullmatch("\n".join(cells)):
@@ -124,23 +127,15 @@ class TableColumn:
         where = f"column {self.header!r}"
         if line is None:
             where += f", row {row + 1}"
-        shown = found if found is not None else self._shown(row)
-        return InputError(f"{where}: {message}", self.file, line, column, shown, expected)
-
-    def _shown(self, row: int) -> str:
-        return repr(self.texts()[row][:60]) if self.is_text else repr(float(self.cells[row]))
+        if found is None:
+            found = repr(self.texts()[row][:60] if self.is_text else float(self.cells[row]))
+        return InputError(f"{where}: {message}", self.file, line, column, found, expected)
 
     def _with_points(self, cells: Sequence[str]) -> Sequence[str]:
         if self.decimal == ".":
             return cells
         # A point in a file with decimal commas is a fault and must not pass as a decimal point.
         return [cell.replace(",", ".") if "." not in cell else f"?{cell}" for cell in cells]
-
-    def _refuse_infinite(self, values: Floats) -> None:
-        good = np.isfinite(values)
-        if not bool(good.all()):
-            row = int(np.argmin(good))
-            raise self.error(row, "a value is missing or not finite", expected="a number")
 
 
 _MEANT: Final = re.compile(r"(?i)[+-]?(?:nan|inf(?:inity)?|n/?a|null)|[+-]?[\d_.,' ]*\d[\d_.,' ]*")
