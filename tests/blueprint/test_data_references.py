@@ -379,7 +379,7 @@ def test_faults_of_long_tables_have_their_place(tmp_path: Path, text: str, messa
         ),
         (
             "time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-01T02:00Z,3\n",
-            "some time stamps have an offset from UTC and some have none",
+            "a time stamp without offset from UTC among others",
         ),
         (
             "time,v\n2025-07-01 00:00,1\nlater,2\n2025-07-01 02:00,3\n",
