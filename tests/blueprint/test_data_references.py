@@ -262,20 +262,14 @@ def test_parquet_is_read_as_csv_is(tmp_path: Path) -> None:
     assert values.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
-def test_dimensions_of_an_array_are_matched_by_name_label_and_stamp(tmp_path: Path) -> None:
+def test_dimensions_of_an_array_are_matched_by_keys_label_and_stamp(tmp_path: Path) -> None:
     values = [[6.0, 5.0], [2.0, 1.0], [4.0, 3.0]]
-    write_netcdf(
-        tmp_path,
-        {"time": 3, "unit": ["G2", "G1"]},
-        {
-            "time": (("time",), np.array([2, 0, 1], "i4"), "hours since 2025-07-01 00:00:00"),
-            "power": (("time", "unit"), values, "MW"),
-        },
-    )
+    hours = (("time",), np.array([2, 0, 1], "i4"), "hours since 2025-07-01 00:00:00")
+    power = (("time", "unit"), values, "MW")
+    write_netcdf(tmp_path, {"time": 3, "unit": ["G2", "G1"]}, {"time": hours, "power": power})
     wanted = [[1000, 3000, 5000], [2000, 4000, 6000]]
-    assert table(tmp_path, "d.nc#power", "G", "T").tolist() == wanted
     assert table(tmp_path, "d.nc#power", "T", "G").T.tolist() == wanted
-    assert table(tmp_path, "d.nc#power", "T", "G", keys=["time", "unit"]).T.tolist() == wanted
+    assert table(tmp_path, "d.nc#power", "G", "T", keys=["unit", "time"]).tolist() == wanted
 
 
 def test_an_array_without_labels_is_taken_in_order(tmp_path: Path) -> None:
@@ -283,27 +277,6 @@ def test_an_array_without_labels_is_taken_in_order(tmp_path: Path) -> None:
     assert table(tmp_path, "d.nc#p", "G", "K").tolist() == [[1, 2, 3], [4, 5, 6]]
     assert table(tmp_path, "d.nc#p", "K", "G", keys=["b", "a"]).tolist() == [[1, 4], [2, 5], [3, 6]]
     assert "2 along a" in refusal(tmp_path, "d.nc#p", "K", "G")
-
-
-def test_a_sparse_set_takes_its_elements_from_a_matrix_or_a_list(tmp_path: Path) -> None:
-    nan = np.nan
-    matrix = [[nan, nan, nan], [1.0, nan, nan], [nan, 2.0, nan]]
-    ends = {"to": ["A", "B", "C"], "from": ["A", "B", "C"]}
-    write_netcdf(tmp_path, ends, {"p": (("to", "from"), matrix, "kW")})
-    assert table(tmp_path, "d.nc#p", "Line", keys=["from", "to"]).tolist() == [1, 2]
-    matrix[0][0] = 9.0
-    write_netcdf(tmp_path, ends, {"p": (("to", "from"), matrix, "kW")})
-    assert "no element of Line" in refusal(tmp_path, "d.nc#p", "Line", keys=["from", "to"])
-    write_netcdf(
-        tmp_path,
-        {"line": 2},
-        {
-            "i": (("line",), ["B", "A"], None),
-            "j": (("line",), ["C", "B"], None),
-            "p": (("line",), [0.002, 0.001], "MW"),
-        },
-    )
-    assert table(tmp_path, "d.nc#p", "Line", keys=["i", "j"]).tolist() == [1, 2]
 
 
 def test_labels_and_single_values_from_arrays(tmp_path: Path) -> None:
@@ -426,7 +399,7 @@ def test_faults_of_arrays(tmp_path: Path) -> None:
     assert "row 2: a value is missing" in message({"g": ["G1", "G2"]}, [1.0, np.nan])
     assert "d.nc: column 'p' is in kWh" in message({"g": ["G1", "G2"]}, [1.0, 2.0], "kWh")
     assert "runs over other sets; found (a, b)" in message({"a": 2, "b": 2}, np.ones((2, 2)))
-    assert "no dimension 'x'" in message({"g": 2}, [1.0, 2.0], keys=["x"])
+    assert "'keys' must name every dimension once" in message({"g": 2}, [1.0, 2.0], keys=["x"])
     write_netcdf(tmp_path, {"g": 2}, {"power": (("g",), [1.0, 2.0], "kW")})
     assert "did you mean 'power'" in refusal(tmp_path, "d.nc#powr", "G")
     (tmp_path / "d.nc").write_bytes(b"CDF\x01 nothing else")
