@@ -90,7 +90,7 @@ class Evaluator(Indexer):
         named = self.named[node.name]
         place = self.place(node, named.sets, grid)
         self.refuse_outside(node, place, grid)
-        if named.kept is not None and not np.all(named.kept()[place.flat]):
+        if named.exists is not None and not np.all(named.exists()[place.flat]):
             text = f"{node.name} does not exist at every element named here"
             hint = "its 'where' leaves some out; filter here alike"
             raise evaluation_error("EB004", text, node, hint)

@@ -71,13 +71,13 @@ class Table:
 class Named:
     """A named expression: its checked body and the binders it is written with.
 
-    ``kept`` says at which flat positions a filtered one exists, None for everywhere.
+    ``exists`` says at which flat positions a filtered one exists, None for everywhere.
     """
 
     body: Node
     binders: tuple[tuple[str, ...], ...]
     sets: tuple[IndexSet, ...]
-    kept: Callable[[], npt.NDArray[np.bool_]] | None = None
+    exists: Callable[[], npt.NDArray[np.bool_]] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -163,7 +163,8 @@ def _tmy3(rows: list[list[str]], file: str) -> Weather:
             columns[name] = np.where(values <= TMY3_MISSING, np.nan, values * factor)
     offset, latitude, longitude, elevation = (_number(head, k, file, 0) for k in (3, 4, 5, 6))
     place = f"{head[1].strip()}, {head[2].strip()}"
-    return _checked(Weather(file, place, latitude, longitude, elevation, offset, *times.T, columns))
+    station = file, place, latitude, longitude, elevation, offset
+    return _checked(Weather(*station, times[:, 0], times[:, 1], times[:, 2], columns))
 
 
 def _lines(rows: list[list[str]], start: int, fields: int, file: str) -> list[int]:

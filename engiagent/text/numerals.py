@@ -22,8 +22,8 @@ _MULTIPLIER: Final = re.compile(
 _ONES: Final = {word: k for k, word in enumerate(listed("text", "ones"))}
 _TEN_WORDS: Final = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _TENS: Final = {word: 10 * k for k, word in enumerate(_TEN_WORDS, start=2)}
-_PARTS: Final = {"half": 2, "halve": 2, "third": 3, "quarter": 4}
-_PARTS |= {"fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+_PART_WORDS: Final = ["half", "halve", "third", "quarter", "fifth", "sixth", "eighth", "tenth"]
+_PARTS: Final = dict(zip(_PART_WORDS, (2, 2, 3, 4, 5, 6, 8, 10), strict=True))
 _SIMPLE: Final = "|".join([*sorted(_ONES, key=len, reverse=True), *_TENS])
 CARDINAL: Final = re.compile(
     rf"(?i)\b((?:{'|'.join(_TENS)})[\s-](?:{'|'.join(list(_ONES)[1:10])})|{_SIMPLE})"

@@ -1,7 +1,7 @@
 """A blueprint of kind ``definitions`` after all checks: what is computed, and in which unit."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -146,7 +146,11 @@ class Model:
     # -- checked expressions ----------------------------------------------------------------------
 
     def _checked(self) -> list[Item]:
-        makers = {"draws": self._draw, "definitions": self._definition, "equations": self._equation}
+        makers: dict[str, Callable[[Any, str], Item]] = {
+            "draws": self._draw,
+            "definitions": self._definition,
+            "equations": self._equation,
+        }
         found: list[Diagnostic] = []
         items = []
         for group, path, definition in self._declared():
