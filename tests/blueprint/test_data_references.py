@@ -177,20 +177,6 @@ def test_labels_and_elements_come_by_key_too(tmp_path: Path) -> None:
     assert home.tolist() == [0, 2]
 
 
-def test_a_unit_for_each_label(tmp_path: Path) -> None:
-    write(tmp_path, "unit,fuel\nG2,500\nG1,2\n")
-    units = {"G1": "MWh", "G2": "kWh"}
-    assert table(tmp_path, "d.csv#fuel", "G", keys=["unit"], unit=units).tolist() == [2, 0.5]
-    assert table(tmp_path, "d.csv#fuel", "G", unit=units).tolist() == [500, 0.002]
-
-
-def test_a_single_value_needs_a_single_row(tmp_path: Path) -> None:
-    write(tmp_path, "v [MW]\n2\n")
-    assert table(tmp_path, "d.csv#v").tolist() == 2000
-    write(tmp_path, "v [MW]\n2\n3\n")
-    assert "2 rows, but a single value is needed" in refusal(tmp_path, "d.csv#v")
-
-
 @settings(max_examples=40)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_the_order_of_rows_and_columns_means_nothing(rng: random.Random, wide: bool) -> None:
@@ -243,12 +229,6 @@ def test_without_keys_the_rows_of_a_wide_table_are_in_order_and_their_stamps_rig
     assert "run from 2025-07-02" in refusal(tmp_path, "d.csv#*", "G", "T")
 
 
-def test_columns_may_be_numbers_and_rows_pairs(tmp_path: Path) -> None:
-    write(tmp_path, "from,to,3,1,2\nB,C,6,4,5\nA,B,3,1,2\n")
-    values = table(tmp_path, "d.csv#*", "Line", "K", keys=["from", "to"])
-    assert values.tolist() == [[1, 2, 3], [4, 5, 6]]
-
-
 # --- Parquet and arrays --------------------------------------------------------------------------
 
 
@@ -279,41 +259,6 @@ def test_an_array_without_labels_is_taken_in_order(tmp_path: Path) -> None:
     assert "2 along a" in refusal(tmp_path, "d.nc#p", "K", "G")
 
 
-def test_labels_and_single_values_from_arrays(tmp_path: Path) -> None:
-    write_netcdf(
-        tmp_path,
-        {"g": ["G2", "G1"]},
-        {"fuel": (("g",), ["oil", "gas"], None), "x": ((), 3.0, "MW")},
-    )
-    assert table(tmp_path, "d.nc#fuel", "G", type="label").tolist() == ["gas", "oil"]
-    assert table(tmp_path, "d.nc#x").tolist() == 3000
-
-
-def test_sets_take_their_elements_from_arrays_and_parquet_too(tmp_path: Path) -> None:
-    write_netcdf(
-        tmp_path,
-        {"bus": ["C", "A"], "line": 2},
-        {
-            "i": (("line",), ["A", "C"], None),
-            "j": (("line",), ["C", "A"], None),
-            "wide": (("bus", "line"), [[1.0, 2], [3, 4]], None),
-        },
-    )
-    pq.write_table(pa.table({"year": [2030, 2040]}), tmp_path / "d.parquet")
-    sets = [
-        {"name": "N", "kind": "labels", "data": "d.nc#bus"},
-        {"name": "L", "kind": "tuples", "of": ["N", "N"], "data": "d.nc#i,j"},
-        {"name": "Y", "kind": "labels", "data": "d.parquet#year"},
-    ]
-    found = Elaboration(blueprint(sets=sets).core, tmp_path)
-    assert found.index_set("N").labels == ("C", "A")
-    assert found.index_set("L").labels == (("A", "C"), ("C", "A"))
-    assert found.index_set("Y").labels == ("2030", "2040")
-    wrong = [{"name": "N", "kind": "labels", "data": "d.nc#wide"}]
-    (error,) = analyse(blueprint(sets=wrong), tmp_path).errors
-    assert "'wide' is no column; found (bus, line)" in str(error)
-
-
 # --- faults --------------------------------------------------------------------------------------
 
 GOOD = "from,to,p [kW]\nA,B,1\nB,C,2\n"
@@ -339,54 +284,11 @@ def test_faults_of_long_tables_have_their_place(tmp_path: Path, text: str, messa
     assert message in refusal(tmp_path, "d.csv#p", "Line", keys=["from", "to"])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-02 02:00,3\n",
-            "d.csv:4:1: column 'time': no element of T; found '2025-07-02 02:00'",
-        ),
-        (
-            "time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-01 00:30,3\n",
-            "d.csv:4:1: column 'time': no element of T",
-        ),
-        (
-            "time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-01T02:00Z,3\n",
-            "a time stamp without offset from UTC among others",
-        ),
-        (
-            "time,v\n2025-07-01 00:00,1\nlater,2\n2025-07-01 02:00,3\n",
-            "d.csv:3:1: column 'time': no element of T; found 'later'",
-        ),
-    ],
-)
-def test_faults_of_stamps_have_their_place(tmp_path: Path, text: str, message: str) -> None:
-    write(tmp_path, text)
-    assert message in refusal(tmp_path, "d.csv#v", "T", keys=["time"])
-
-
 def test_a_stamp_that_is_shifted_in_the_middle_is_found_without_keys_too(tmp_path: Path) -> None:
     write(tmp_path, "time,v\n2025-07-01 00:00,1\n2025-07-01 01:30,2\n2025-07-01 02:00,3\n")
     message = refusal(tmp_path, "d.csv#v", "T")
     assert "d.csv:3:1: column 'time': the time stamp is not that of its period" in message
     assert "expected 2025-07-01T01:00+02:00" in message
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("time,G1\n18:00,1\n19:00,1\n20:00,1\n", "there is no column for G2 of G; found G1"),
-        (
-            "time,G1,G2,G3\n18:00,1,1,1\n19:00,1,1,1\n20:00,1,1,1\n",
-            "the column 'G3' is no element of G",
-        ),
-        ("time,G1,G2\n18:00,1,1\n19:00,1,1\n", "no row for 20:00"),
-        ("time,G1 [kWh],G2\n18:00,1,1\n19:00,1,1\n20:00,1,1\n", "column 'G1 [kWh]' is in kWh"),
-    ],
-)
-def test_faults_of_wide_tables(tmp_path: Path, text: str, message: str) -> None:
-    write(tmp_path, text)
-    assert message in refusal(tmp_path, "d.csv#*", "G", "H", keys=["time"])
 
 
 def test_faults_of_arrays(tmp_path: Path) -> None:
@@ -429,14 +331,6 @@ def test_references_that_do_not_fit(
     write(tmp_path, GOOD)
     (tmp_path / "link.nc").symlink_to("d.csv")
     assert message in refusal(tmp_path, data, *index, **more)
-
-
-def test_a_thousand_million_combinations_are_refused_before_they_are_built(tmp_path: Path) -> None:
-    write(tmp_path, "a,b,c,v\n1,1,1,1\n")
-    many = [{"name": n, "kind": "range", "start": 1, "stop": 1000} for n in "ABC"]
-    definition = {"name": "p", "index": list("ABC"), "data": "d.csv#v", "keys": list("abc")}
-    (error,) = analyse(blueprint(sets=many, parameters=[definition]), tmp_path).errors
-    assert "more than 50000000 combinations" in str(error)
 
 
 CELLS = ["A", "B", "G1", "G2", "1", "2", "3", "1.5", "nan", "", "x", "1,5", "٣", "now", "20:00"]
@@ -486,10 +380,3 @@ def test_stamps_of_arrays_that_are_none(
     found = analyse(blueprint(sets=SETS, parameters=[definition]), tmp_path).errors
     assert all(message in str(error) for error in found)
     assert found or (not message and reference == "d.nc#p")
-
-
-@pytest.mark.parametrize("kept", [0, 8, 100, 600, 2000])
-def test_a_netcdf_file_that_ends_too_early_is_a_finding(tmp_path: Path, kept: int) -> None:
-    write_netcdf(tmp_path, {"g": ["G1", "G2"]}, {"p": (("g",), [1.0, 2.0], "kW")})
-    (tmp_path / "d.nc").write_bytes((tmp_path / "d.nc").read_bytes()[:kept])
-    assert "d.nc" in refusal(tmp_path, "d.nc#p", "G")

@@ -9,71 +9,14 @@ from hypothesis import strategies as st
 
 from engiagent.blueprint.grammar import (
     Binary,
-    Call,
-    Choice,
-    Compare,
     GrammarError,
-    Logic,
-    Members,
     Number,
-    Reduce,
     Ref,
     Text,
-    Unary,
     parse,
     parse_binder,
     walk,
 )
-
-SHAPES = [
-    ("3", Number),
-    ("x[t]", Ref),
-    ("battery.charge[t]", Ref),
-    ("-x", Unary),
-    ("a + b", Binary),
-    ("a // b", Binary),
-    ("a <= b <= c", Compare),
-    ("g in G", Compare),
-    ("a < b and not c > d", Logic),
-    ("max(a, b)", Call),
-    ("max(x[t] for t in T)", Reduce),
-    ("sum(f[i, j] for (i, j) in A if i != 'a' for t in T)", Reduce),
-    ("a if t == first(T) else b", Choice),
-    ("'G1'", Text),
-    ("('G1', 'G2')", Members),
-]
-
-
-@pytest.mark.parametrize(("text", "kind"), SHAPES)
-def test_every_construct_of_the_language_is_read(text: str, kind: type) -> None:
-    node = parse(text)
-    assert isinstance(node, kind)
-    assert node.span == (0, len(text))
-
-
-def test_precedence_is_that_of_arithmetic() -> None:
-    node = parse("a - b*c**2 + d")
-    assert isinstance(node, Binary)
-    assert node.op == "+"
-    assert isinstance(node.left, Binary)
-    assert node.left.op == "-"
-
-
-@pytest.mark.parametrize(
-    ("text", "value", "unit"),
-    [
-        ("90[%]", 90.0, "%"),
-        ("40[degC]", 40.0, "degC"),
-        ("0.02[deg/m]", 0.02, "deg/m"),
-        ("1.5e-3 [EUR/MWh]", 1.5e-3, "EUR/MWh"),
-        (".5[W/(m2*K)]", 0.5, "W/(m2*K)"),
-        ("2.[ kW ]", 2.0, "kW"),
-        ("7[°C]", 7.0, "°C"),
-        ("3[€/kWh]", 3.0, "€/kWh"),
-    ],
-)
-def test_literals_carry_any_unit(text: str, value: float, unit: str) -> None:
-    assert parse(text) == Number((0, len(text)), value, unit)
 
 
 def test_brackets_after_a_name_are_indices_and_in_a_label_nothing() -> None:

@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engiagent.blueprint.analysis import analyse
-from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import ExpressionError, parse
-from engiagent.formulations.compile import compile_blueprint
-from tests.blueprints import DAY, EDGES, UNITS, blueprint, constraint, parameter, variable
+from tests.blueprints import DAY, EDGES, UNITS, blueprint, parameter, variable
 
 NIGHT = {"name": "T", "kind": "time", "start": "22:00", "step": "1 h", "periods": 4}
 CORE: dict[str, Any] = {
@@ -118,26 +115,6 @@ def test_sets_have_their_elements_in_order(name: str, elements: list[Any]) -> No
     assert labels(name) == elements
 
 
-def test_subsets_by_data_and_by_list_keep_their_order() -> None:
-    core = CORE | {
-        "sets": [
-            *CORE["sets"],
-            {"name": "Cheap", "kind": "subset", "of": "T", "binder": "h", "where": "price[h] < 20"},
-            {
-                "name": "Back",
-                "kind": "subset",
-                "of": "T",
-                "elements": ["2025-07-01T03:00+02:00", "2025-07-01T00:00+02:00"],
-            },
-            {"name": "Deep", "kind": "subset", "of": "Cheap", "where": "price[t] > 0"},
-        ]
-    }
-    assert worth("pos(t)", "t in Cheap", core=core)[0] == [0, 1]
-    assert worth("price[t]", "t in Cheap", core=core)[0] == [-5, 10]
-    assert worth("price[t]", "t in Back", core=core)[0] == [40, 30]
-    assert worth("price[t]", "t in Deep", core=core)[0] == [10]
-
-
 # --- parameters ----------------------------------------------------------------------------------
 
 
@@ -170,23 +147,6 @@ def test_parameters_have_their_values(
     values, found = worth(text, *binders)
     assert values == pytest.approx(expected)
     assert found == unit
-
-
-def test_missing_parameters_are_listed_and_only_solving_is_refused() -> None:
-    document = blueprint(
-        sets=[DAY],
-        parameters=[
-            {"name": "eta", "status": "missing"},
-            {"name": "E", "status": "missing", "unit": "kWh"},
-        ],
-        decision_variables=[variable("x", "t in T")],
-        constraints=[constraint("x[t]*dt(t)*eta <= E", "t in T")],
-    )
-    found = analyse(document)
-    assert found.missing == ("eta", "E")
-    assert found.errors == ()
-    with pytest.raises(MissingDataError, match="eta, E"):
-        compile_blueprint(document)
 
 
 # --- helpers, offsets, conditions ----------------------------------------------------------------
@@ -355,10 +315,3 @@ def test_what_does_not_mix_is_refused(text: str, code: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         worth(text)
     assert caught.value.code == code
-
-
-def test_a_long_sum_is_no_deep_one() -> None:
-    signs = ["-" if k % 3 == 1 else "+" for k in range(400)]
-    text = "0" + "".join(f" {sign} {k}" for k, sign in enumerate(signs))
-    total = sum(-k if sign == "-" else k for k, sign in enumerate(signs))
-    assert worth(text, "t in T")[0] == [total] * DAY["periods"]

@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 
 from engiagent.blueprint.definitions import check_definitions, evaluate_definitions
-from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
+from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.document import Blueprint
-from engiagent.errors import InputError
 from tests.definitions.cases import blueprint, cooling, hours, number, thermostat
-from tests.written import mapping
 
 
 def said(core: dict[str, Any]) -> str:
@@ -228,53 +226,8 @@ def test_every_wrong_part_is_reported_at_once() -> None:
     assert [d.code for d in found] == ["EB002", "EB005", "EB005"]
 
 
-def test_coupled_equations_need_one_scheme() -> None:
-    core = cooling()
-    other = dict(core["equations"][0], name="room", scheme="euler", rate="(tank[t]-room[t])/tau")
-    core["equations"].append(other)
-    assert "EB041" in said(core)
-
-
-def test_nothing_of_a_hostile_size_is_allocated() -> None:
-    core = mapping("""
-        sets: [{name: S, kind: range, start: 1, stop: 1000000}]
-        draws:
-          - {name: x, index: [a in S, b in S], distribution: uniform,
-            arguments: {lower: 0, upper: 1}, generator: PCG64, seed: 1}
-    """)
-    assert "EB047 draws[0]" in said(core)
-
-
-def test_a_missing_parameter_stops_the_computation_by_name() -> None:
-    core = one("E + F[t]")
-    core["parameters"].append({"name": "F", "index": ["T"], "unit": "kWh", "status": "missing"})
-    with pytest.raises(MissingDataError, match="F"):
-        evaluate_definitions(blueprint(**core))
-
-
 def test_a_programme_is_not_computed() -> None:
     plan = blueprint(**thermostat())
     programme = Blueprint.from_dict({**plan.to_dict(), "kind": "programme"})
     with pytest.raises(BlueprintError, match="EB040"):
         evaluate_definitions(programme)
-
-
-@pytest.mark.parametrize(
-    ("group", "change", "words"),
-    [
-        ("draws", {"distribution": "cauchy"}, "expected one of 'normal'"),
-        ("draws", {"generator": "MT19937"}, "expected one of 'PCG64'"),
-        ("draws", {"seed": -1}, "less than the minimum"),
-        ("draws", {"sede": 1}, "unknown field 'sede'"),
-    ],
-)
-def test_the_schema_says_what_is_allowed(group: str, change: dict[str, Any], words: str) -> None:
-    core = drawn("uniform", {"lower": 0, "upper": 1})
-    core[group][0] |= change
-    with pytest.raises(InputError, match=words):
-        blueprint(**core)
-
-
-def test_a_blueprint_survives_reading_and_writing() -> None:
-    plan = blueprint(**thermostat())
-    assert Blueprint.from_json(plan.to_json()) == plan

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engiagent.errors import InputError
 from engiagent.io.tabular import read_table
-from engiagent.text import Problem, corpus_root, find_problems, locate
+from engiagent.text import Problem, corpus_root, find_problems
 from engiagent.units.headers import split_header
 from engiagent.units.unit import parse_unit
 
@@ -142,31 +141,6 @@ def test_a_table_is_recovered_whatever_its_padding(
     assert [s.text for s in problem.sentences] == ["Table 7: loads", "After it."]
 
 
-def test_a_unit_column_gives_rows_their_units(tmp_path: Path) -> None:
-    problem = load(
-        tmp_path,
-        "| Parameter | Value | Unit |\n|---|---|---|\n"
-        "| Capacity | 200 | kWh |\n| Efficiency | 95 | % |\n",
-    )
-    capacity, efficiency = problem.quantities
-    assert (capacity.value, str(capacity.unit), capacity.kind) == (200, "kWh", "number")
-    assert (efficiency.value, str(efficiency.unit), efficiency.kind) == (95, "%", "percent")
-    assert capacity.unit_span is not None
-    assert problem.text[slice(*capacity.unit_span)] == "kWh"
-    assert problem.text[slice(*capacity.span)] == "200"
-
-
-def test_a_column_of_machine_numbers_is_no_unit_column(tmp_path: Path) -> None:
-    problem = load(tmp_path, "| Unit | Limit (MW) |\n|---|---|\n| 1 | 50 |\n| 2 | 70 |\n")
-    assert problem.tables[0].unit_column is None
-    assert [(q.value, q.kind) for q in problem.quantities] == [
-        (1, "label"),
-        (50, "number"),
-        (2, "label"),
-        (70, "number"),
-    ]
-
-
 def test_sentences_end_where_they_end(tmp_path: Path) -> None:
     text = (
         "# Title\n\nCharge power is max. 500 kW, e.g. at noon. Efficiency is 0.95. It starts\n"
@@ -187,15 +161,6 @@ def test_sentences_end_where_they_end(tmp_path: Path) -> None:
         ("item", "second item."),
         ("item", "With two sentences."),
         ("code", "E = 5 kWh"),
-    ]
-
-
-def test_lines_of_names_and_values_are_items_of_their_own(tmp_path: Path) -> None:
-    problem = load(tmp_path, "Capacity: 200 kWh\nPower: 50 kW\nGoal: least cost", "case.txt")
-    assert [s.text for s in problem.sentences] == [
-        "Capacity: 200 kWh",
-        "Power: 50 kW",
-        "Goal: least cost",
     ]
 
 
@@ -256,22 +221,6 @@ def test_the_hour_that_comes_twice(tmp_path: Path) -> None:
     assert data.step.total_seconds() == 3600
 
 
-def test_written_offsets_need_no_zone(tmp_path: Path) -> None:
-    stamps = ["2025-10-26T02:00+02:00", "2025-10-26T02:00+01:00", "2025-10-26T03:00+01:00"]
-    (tmp_path / "p.csv").write_text("time,p\n" + "".join(f"{s},1\n" for s in stamps))
-    data = load(tmp_path, "See p.csv.").data["p.csv"]
-    assert [t.hour for t in data.times] == [0, 1, 2]
-    assert str(data.times.tz) == "UTC"
-
-
-def test_dates_with_the_day_first(tmp_path: Path) -> None:
-    rows = "".join(f"{d:02d}.07.2025 00:00;{d},5\n" for d in (30, 31))
-    (tmp_path / "p.csv").write_text("Zeit;P [kW]\n" + rows)
-    data = load(tmp_path, "See p.csv.").data["p.csv"]
-    assert data.times[0].isoformat() == "2025-07-30T00:00:00"
-    assert data.column("P").numbers().tolist() == [30.5, 31.5]
-
-
 def test_parquet_and_netcdf_say_the_same_as_csv(tmp_path: Path) -> None:
     import netCDF4
     import pandas as pd
@@ -299,21 +248,6 @@ def test_parquet_and_netcdf_say_the_same_as_csv(tmp_path: Path) -> None:
         assert str(data.column("load").unit) == "kW"
         assert data.column("load").numbers().tolist() == [1.0, 2.0, 3.5]
         assert data.times.equals(problem.data["p.csv"].times)
-
-
-@pytest.mark.parametrize("name", ["p.parquet", "p.nc"])
-def test_broken_binary_files_are_refused(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(b"PAR1 no such thing PAR1")
-    with pytest.raises(InputError, match=rf"{name}: no readable"):
-        read_table(tmp_path, name)
-
-
-def test_front_matter_names_the_problem(tmp_path: Path) -> None:
-    front = "---\nid: 007\ntitle: no\nfamily: battery\ntags: [a, 22:30]\n---\n# Heading\n"
-    problem = load(tmp_path, front)
-    assert (problem.id, problem.title, problem.family) == ("007", "no", "battery")
-    assert problem.tags == ("a", "22:30")
-    assert problem.text[problem.body_start :] == "# Heading\n"
 
 
 def test_defaults_come_from_the_folder_and_the_first_heading(tmp_path: Path) -> None:
@@ -365,13 +299,3 @@ def test_stamps_of_named_things_are_no_time_axis(tmp_path: Path) -> None:
     assert vans.time_column is None
     assert vans.columns["from"].dtype == "text"
     assert list(vans.columns["kwh"].values) == [14, 22, 9]
-
-
-def test_a_problem_of_the_corpus_is_found_by_its_place_and_by_its_id() -> None:
-    place = locate("battery/merchant_day")
-    assert place == corpus_root() / "battery" / "merchant_day"
-    assert locate("merchant_day") == place
-    with pytest.raises(InputError, match="did you mean merchant_day or battery/merchant_day"):
-        locate("merchant_dya")
-    with pytest.raises(InputError, match="there is no problem"):
-        locate("../problems/battery/merchant_day")

@@ -1,7 +1,6 @@
 """Two readings of one problem: honest pairs meet, wrong ones are named, nothing empty confirms."""
 
 import shutil
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,35 +60,6 @@ def test_an_honest_second_reading_meets_the_first(name: str) -> None:
     assert found.confirmed, found.reason
     assert not found.differences
     assert found.grade in ("recomputed", "agreed")
-
-
-def test_agreement_settles_the_numbers_that_both_read_at_the_same_place() -> None:
-    found = met("battery/merchant_day", honest("battery/merchant_day"))
-    assert set(found.settled.numbers) >= {"E_max", "P_charge", "eta_charge", "wear", "price"}
-    assert found.settled.open_numbers == ()
-    assert found.settled.dynamics == ("battery.state_of_charge",)
-
-
-def test_a_number_that_the_second_reading_lacks_stays_open() -> None:
-    def change(core: dict[str, Any]) -> None:
-        for item in [*core["constraints"], core["objective_function"]]:
-            item["source_reference"] = []
-
-    found = met("battery/merchant_day", edited(honest("battery/merchant_day"), change))
-    assert found.confirmed
-    assert "eta_charge" in found.settled.open_numbers
-
-
-@pytest.mark.parametrize("name", ["battery/merchant_day", "der/island_unit_commitment"])
-def test_a_meeting_survives_its_certificate(name: str) -> None:
-    once, again = (met(name, honest(name)) for _ in range(2))
-    assert once.to_json() == again.to_json()
-    assert once.second is not None
-    assert once.second.blueprint_sha256 == honest(name).sha256 == once.blueprint.sha256
-    assert (
-        once.first.blueprint_sha256
-        == Blueprint.load(CORPUS / name / "expert" / "blueprint.json").sha256
-    )
 
 
 def dropped(core: dict[str, Any]) -> None:
@@ -198,18 +168,6 @@ def test_no_changed_number_is_confirmed_unless_the_plan_is_the_best_all_the_same
         assert found.first.objective == pytest.approx(right.schedule.attrs["objective"], rel=2e-6)
 
 
-def test_a_first_reading_that_allows_no_plan_is_shown_the_row_that_forbids_the_others() -> None:
-    def change(core: dict[str, Any]) -> None:
-        parameter(core, "E_end")["value"] = 19.5
-
-    problem = "battery/merchant_day"
-    written = Blueprint.load(CORPUS / problem / "expert/blueprint.json")
-    found = met(problem, honest(problem), edited(written, change))
-    assert found.outcome == "different"
-    assert found.differences[0].kind == "adds"
-    assert "19.5" in found.differences[0].first.formula
-
-
 def test_where_many_plans_are_the_best_one_that_keeps_both_readings_is_taken() -> None:
     # An hour's charge of the first plan is forbidden by the second reading, at no cost: no end
     # condition and free energy leave several best plans.
@@ -285,34 +243,6 @@ def test_readings_of_a_store_without_dynamics_meet_and_certify_nothing(tmp_path:
     assert judged.levels["physics"]["status"] == "unchecked"
 
 
-def test_a_second_reading_that_misses_a_row_is_no_proof_against_the_first() -> None:
-    def change(core: dict[str, Any]) -> None:
-        core["constraints"] = [c for c in core["constraints"] if "96" not in str(c)]
-
-    found = met("battery/merchant_day", edited(honest("battery/merchant_day"), change))
-    assert not found.confirmed
-    assert {d.kind for d in found.differences} <= {"adds", "goals"}
-
-
-def another_hour(core: dict[str, Any]) -> None:
-    core["sets"][0]["stop"] = 3
-
-
-def another_unit(core: dict[str, Any]) -> None:
-    core["decision_variables"][0]["unit"] = "kWh"
-    core["objective_function"]["unit"] = "kWh"
-    core["constraints"] = []
-    core["decision_variables"][0]["lower"] = 2
-
-
-@pytest.mark.parametrize("change", [another_hour, another_unit])
-def test_names_of_another_unit_or_another_number_of_hours_do_not_meet(change: Any) -> None:
-    flat = solve_reading(_flat(4.0), None, OPTIONS, isolate=False)
-    found = meet(flat, edited(_flat(4.0), change), options=OPTIONS, isolate=False)
-    assert found.outcome == "names do not meet"
-    assert "pump.power" in found.reason
-
-
 def test_a_quantity_under_another_name_is_paired_where_only_one_fits() -> None:
     def change(core: dict[str, Any]) -> None:
         core["decision_variables"][0] |= {"quantity": "mill.power", "name": "y"}
@@ -329,15 +259,6 @@ def test_a_quantity_under_another_name_is_paired_where_only_one_fits() -> None:
         )
 
     found = meet(flat, edited(_flat(4.0), twice), options=OPTIONS, isolate=False)
-    assert found.outcome == "names do not meet"
-
-
-def test_a_second_reading_in_quantities_of_its_own_alone_confirms_nothing() -> None:
-    def change(core: dict[str, Any]) -> None:
-        core["decision_variables"][0] |= {"quantity": "other.work", "role": "auxiliary"}
-
-    flat = solve_reading(_flat(4.0), None, OPTIONS, isolate=False)
-    found = meet(flat, edited(_flat(4.0), change), options=OPTIONS, isolate=False)
     assert found.outcome == "names do not meet"
 
 
@@ -408,39 +329,3 @@ def test_what_a_reading_leaves_to_its_names_is_supplied_and_recorded() -> None:
     found = met("battery/merchant_day", second)
     assert found.confirmed, (found.reason, [d.text() for d in found.differences])
     assert found.supplied == supplied
-
-
-def test_a_bound_for_some_hours_does_not_replace_the_sign() -> None:
-    names = nomenclature(_flat(4.0))
-
-    def first_hour(core: dict[str, Any]) -> None:
-        del core["decision_variables"][0]["lower"]
-        core["constraints"].append(
-            {
-                "constraint_id": "one",
-                "name": "one",
-                "category": "Physical Laws",
-                "forall": ["t in T"],
-                "where": "t == first(T)",
-                "expression": "x[t] >= -2",
-            }
-        )
-
-    def every_hour(core: dict[str, Any]) -> None:
-        first_hour(core)
-        del core["constraints"][-1]["where"]
-
-    for change, lower in ((first_hour, 0), (every_hour, "-2")):
-        made, _ = normalise(edited(_flat(4.0), change), names)
-        assert made.core.decision_variables[0].lower == lower
-
-
-def test_a_second_reading_without_a_bound_on_its_goal_is_not_confirmable() -> None:
-    def change(core: dict[str, Any]) -> None:
-        core["objective_function"]["sense"] = "maximize"
-        del core["decision_variables"][0]["upper"]
-
-    side = solve_reading(_flat(4.0), None, OPTIONS, isolate=False)
-    found = meet(side, edited(_flat(4.0), change), options=replace(OPTIONS), isolate=False)
-    assert found.outcome == "not confirmed"
-    assert "bound" in found.reason

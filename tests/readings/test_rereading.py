@@ -189,12 +189,6 @@ def undecided(found: Reading, *words: str) -> None:
     assert all(word in quoted for word in words), found.not_understood
 
 
-def test_the_text_itself_gives_the_blueprint_that_was_accepted(folder: Path) -> None:
-    found = read(folder)
-    assert found.complete
-    assert found.blueprint == Blueprint.from_dict(document())
-
-
 def test_line_breaks_and_widths_of_columns_do_not_matter(folder: Path) -> None:
     text = TEXT.replace("draws\nat", "draws at").replace("| network |", "|   network |")
     found = read(folder, text.replace("|---------|", "|---|"))
@@ -241,20 +235,6 @@ def test_a_carried_number_moves_exactly_and_quotes_stay_true(
 )
 def test_units_of_one_dimension(folder: Path, old: str, new: str, name: str, value: float) -> None:
     assert values(read(folder, TEXT.replace(old, new)))[name] == pytest.approx(value, rel=1e-12)
-
-
-def test_a_unit_in_a_header_changes_the_whole_column(folder: Path) -> None:
-    text = TEXT.replace("Other load [kW]", "Other load [MW]")
-    for k in range(30, 36):
-        text = text.replace(f"| {k}  ", f"| 0.0{k}")
-    found = read(folder, text)
-    assert found.blueprint is not None, found.not_understood
-    other = next(p for p in found.blueprint.core.parameters if p.name == "other")
-    assert list(other.value) == list(range(30, 36))
-
-
-def test_other_prices_of_the_same_shape(folder: Path) -> None:
-    assert read(folder, prices=PRICES.replace(",47", ",55")).complete
 
 
 def test_a_header_in_another_unit(folder: Path) -> None:
