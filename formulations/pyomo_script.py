@@ -22,10 +22,7 @@ PYOMO = Dialect(
     array="np.array",
     nothing="np.zeros({count})",
     matrix="Matrix({data}, {indices}, {starts})",
-    functions={
-        "abs": "every(abs)",
-        **{name: f"every(pyo.{function.pyomo})" for name, function in ELEMENTARY.items()},
-    },
+    functions={"abs": "every(abs)", **{name: f"every(pyo.{name})" for name in ELEMENTARY}},
     times="{0} * {1}",
     total="sum({0})",
     # The extreme of two, by their absolute difference.

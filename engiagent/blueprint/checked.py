@@ -48,10 +48,7 @@ class Variable:
         return self.grid.size
 
     def elements(self, ref: Ref, place: Place) -> Ints:
-        """Return element numbers for places, early ones as 0.
-
-        Raises ExpressionError when the variable's filter leaves one out.
-        """
+        """Return element numbers for places, early ones as 0."""
         flat = place.flat
         if self.lookup is None:
             return flat
@@ -93,10 +90,7 @@ class Constraint:
 
 
 def checked_variable(elaboration: Elaboration, position: int) -> Variable:
-    """Return one decision variable with its elements and bounds.
-
-    Raises BlueprintError when an index, a bound or the filter is wrong.
-    """
+    """Return one decision variable with its elements and bounds."""
     definition = elaboration.core.decision_variables[position]
     path = f"{PATH}.decision_variables[{position}]"
     with located(path, definition.name):
@@ -149,10 +143,7 @@ def _history(
 
 
 def checked_constraint(elaboration: Elaboration, position: int) -> Constraint:
-    """Return one constraint, checked, with its rows.
-
-    Raises BlueprintError when a binder, the filter or the expression is wrong.
-    """
+    """Return one constraint, checked, with its rows."""
     definition = elaboration.core.constraints[position]
     path = f"{PATH}.constraints[{position}]"
     label = definition.name or definition.constraint_id

@@ -48,10 +48,7 @@ class Wanted:
         return np.empty(shape, dtype=object if self.unit is None else np.float64)
 
     def taken(self, column: TableColumn) -> Array:
-        """Return the cells of a column, converted.
-
-        Raises UnitError when the column is in a unit that does not fit, with file and column.
-        """
+        """Return the cells of a column, converted."""
         if self.unit is None:
             return np.array(column.texts(), dtype=object)
         if column.is_text and column.texts() and parse_stamp(column.texts()[0]) is not None:
@@ -97,10 +94,6 @@ def file_values(d: ParameterDef, sets: Sets, folder: Path | None, labels: bool =
     """Return the values that ``data`` of a parameter refers to, shape as the sets.
 
     Numbers are in :func:`~engiagent.blueprint.values.unit_of`; labels are texts.
-
-    Raises InputError for whatever is wrong in the file, with its line and column; UnitError when
-    the file is in a unit of another dimension; ValueError when the reference itself does not fit
-    the parameter.
     """
     wanted = Wanted(sets, None if labels else unit_of(d), d.unit_override is not None)
     reference = str(d.data)
@@ -223,10 +216,7 @@ def _known(key: TableColumn, index_set: IndexSet) -> Ints:
 def _array_table(
     grid: GridVariable, keys: tuple[str, ...], sets: Sets
 ) -> tuple[TableFile, tuple[str, ...]]:
-    """Return an array as a long table, and its key columns in the order of the sets.
-
-    Raises InputError when the dimensions do not fit the sets.
-    """
+    """Return an array as a long table, and its key columns in the order of the sets."""
     parts, file, dims = parts_of(sets), grid.file, grid.dims
     if len(dims) != len(parts):
         needed = ", ".join(part.name for part in parts) or "a single value"
@@ -346,8 +336,6 @@ def positions_in(texts: Sequence[str], index_set: IndexSet) -> Ints:
 
     A set with dates is matched by moments: stamps with an offset by the instant, others by the
     wall clock of the set's zone. All stamps may also name the ends of the periods.
-
-    Raises ValueError when the stamps cannot be told apart, as in the hour that a clock shows twice.
     """
     root = index_set.root
     if root.kind in ("time", "instants") and root.axis is not None and root.axis.dated:

@@ -582,8 +582,7 @@ class Blueprint(Shows):
 
         ``name``: a parameter, a component's slot as ``battery.energy_capacity``, or a bound as
         ``charge.upper``. ``value``: a number; for what has an index also numbers in order, or a
-        mapping from labels; in ``unit``, by default that of the place. Raises EngiagentError when
-        the name leads nowhere, or with the findings of lint when the value cannot hold.
+        mapping from labels; in ``unit``, by default that of the place.
         """
         from engiagent.notebook import blueprints
 
@@ -603,8 +602,7 @@ class Blueprint(Shows):
         """Solve in memory, the solver in a process of its own.
 
         ``options``: limits and settings, as ``time_limit=60`` [s], ``gap=0.01`` or
-        ``backend="scip"``. Raises EngiagentError when data are missing, or static analysis finds
-        errors; where there is no plan the solution says so: see its ``status`` and ``explain()``.
+        ``backend="scip"``.
         """
         from engiagent.notebook import blueprints
 

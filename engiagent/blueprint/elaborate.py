@@ -176,10 +176,7 @@ class Elaboration:
         return self._named
 
     def build(self) -> None:
-        """Build every set and every parameter, so that what nothing uses is no less right.
-
-        Raises BlueprintError with every set and parameter that cannot be built.
-        """
+        """Build every set and every parameter, so that what nothing uses is no less right."""
         found: list[Diagnostic] = []
         for index_set in self.core.sets:
             with collected(found):
@@ -195,10 +192,7 @@ class Elaboration:
         return TypeChecker(self.set_infos, self.symbols)
 
     def relation(self, text: str, binders: tuple[Binder, ...]) -> tuple[Typed, Notes]:
-        """Return a constraint checked, with its announcements; asked again, the same.
-
-        Raises ExpressionError when a part of it is wrong.
-        """
+        """Return a constraint checked, with its announcements; asked again, the same."""
         known = self._relations.get((text, binders))
         if known is None:
             checker = self.checker()
@@ -225,10 +219,7 @@ class Elaboration:
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (grid.size,))
 
     def binders(self, texts: tuple[str, ...]) -> tuple[Binder, ...]:
-        """Return the binders of an index list; a set's name alone stands for ``_i in S``.
-
-        Raises ExpressionError when a binder cannot be read or names no set.
-        """
+        """Return the binders of an index list; a set's name alone stands for ``_i in S``."""
         binders = []
         for position, text in enumerate(texts):
             spelled = text if " in " in text else f"i__{position} in {text}"
@@ -373,10 +364,7 @@ class _DataEvaluator(Evaluator):
 
 
 def refuse_double_names(groups: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
-    """Refuse names that two things have, and words of the expression syntax.
-
-    Raises BlueprintError with every such name.
-    """
+    """Refuse names that two things have, and words of the expression syntax."""
     seen: dict[str, str] = {}
     found = []
     for group, items in groups:
@@ -395,11 +383,7 @@ def refuse_double_names(groups: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
 
 
 def _written_out(tree: Node, sizes: Mapping[str, int]) -> int:
-    """Return how many nodes an expression has once the named ones in it are written out.
-
-    Raises ExpressionError when they are too many: each of forty lines that doubles the one before
-    is a trillion.
-    """
+    """Return how many nodes an expression has once the named ones in it are written out."""
     size = 0
     for node in walk(tree):
         size += 1 + (sizes.get(node.name, 0) if isinstance(node, Ref) else 0)

@@ -63,10 +63,7 @@ class Objective:
 
 
 def checked_objective(elaboration: Elaboration) -> Objective | None:
-    """Return the objective, checked and converted to its declared unit; None when there is none.
-
-    Raises BlueprintError when an expression, a weight, a limit or the scenario is wrong.
-    """
+    """Return the objective, checked and converted to its declared unit; None when there is none."""
     definition = elaboration.core.objective_function
     return None if definition is None else _Reader(elaboration, definition).read()
 
@@ -186,11 +183,7 @@ class Penalty:
 def checked_penalty(
     elaboration: Elaboration, constraint: Constraint, objective: Objective | None
 ) -> Penalty | None:
-    """Return the penalty of a soft constraint, None for a hard one.
-
-    Raises BlueprintError when a soft constraint has no penalty, or a hard one has, or units do not
-    fit.
-    """
+    """Return the penalty of a soft constraint, None for a hard one."""
     definition = constraint.definition
     label = definition.name or definition.constraint_id
     given = definition.penalty

@@ -59,8 +59,6 @@ class Grid:
         """Return the grid of all combinations with further binders, and each one's row here.
 
         The last binder varies fastest.
-
-        Raises MemoryError when there would be more than fifty million rows.
         """
         inner = 1
         for _, index_set in binders:

@@ -393,10 +393,7 @@ def root_positions(elements: Elements) -> Ints:
 
 
 def known_positions(elements: Elements, node: Node) -> Ints:
-    """Return positions in the root set of elements of which something is asked.
-
-    Raises ExpressionError when one lies in no period, as ``at`` beyond the ends of its set.
-    """
+    """Return positions in the root set of elements of which something is asked."""
     positions = root_positions(elements)
     if elements.set.root.lacks(positions):
         text = f"this is no element of {elements.set.name} everywhere"

@@ -86,10 +86,7 @@ def _reported(found: list[Diagnostic], path: str, name: str) -> Iterator[None]:
 
 
 def _tree(definition: SetDef) -> Tree:
-    """Return the tree of a scenario set.
-
-    Raises ValueError when it does not fit the set, or a stage knows less than the one before.
-    """
+    """Return the tree of a scenario set."""
     if definition.kind != "scenario":
         raise ValueError("only a set of kind 'scenario' has a tree")
     labels = definition.elements

@@ -75,8 +75,6 @@ def in_iso(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return stamps that have their year last in ISO 8601, all others as they are.
 
     Whether they begin with the day is told by the whole column.
-
-    Raises StampError when it cannot be told, or the column has both orders.
     """
     found = [(row, m) for row, text in enumerate(texts) if (m := _BY_DAY.fullmatch(text))]
     if not found:
@@ -107,8 +105,6 @@ def stamp_seconds(texts: tuple[str, ...]) -> tuple[Floats, bool]:
     """Return time stamps in seconds since 1970, NaN where a text is none, and whether by UTC.
 
     Stamps without an offset count by the wall clock.
-
-    Raises StampError when some have an offset from UTC and some have none.
     """
     plain = plain_seconds(texts)
     if plain is not None:

@@ -74,10 +74,7 @@ def reached_names(core: Core) -> frozenset[str]:
 
 
 def uncertainties(elaboration: Elaboration) -> tuple[Uncertainty, ...]:
-    """Return the uncertain parameters with their numbers.
-
-    Raises BlueprintError with everything that is wrong in their declarations.
-    """
+    """Return the uncertain parameters with their numbers."""
     found: list[Uncertainty] = []
     wrong: list[Diagnostic] = []
     for position, definition in enumerate(elaboration.core.parameters):

@@ -34,8 +34,6 @@ def inline_values(d: ParameterDef, sets: tuple[IndexSet, ...], labels: bool = Fa
 
     One number fills the whole grid, a list follows the order of the last set, an object goes by
     label.
-
-    Raises ValueError when an element is absent, unknown, or not of the right type.
     """
     shape = tuple(s.size for s in sets)
     result = np.empty(shape, dtype=object if labels else np.float64)
@@ -121,10 +119,7 @@ def unify_units(values: Array, units: FrozenMap, sets: tuple[IndexSet, ...]) -> 
 
 
 def element_positions(labels: list[Any], target: IndexSet) -> npt.NDArray[np.int64]:
-    """Return the positions of labels in a set; a number may be written as text.
-
-    Raises ValueError when a label is not in the set.
-    """
+    """Return the positions of labels in a set; a number may be written as text."""
     lookup = {str(label): position for label, position in target.position_of.items()}
     positions = []
     for label in labels:
@@ -151,10 +146,7 @@ def stamps_of(table: TableFile) -> TableColumn | None:
 
 
 def split_reference(reference: str) -> tuple[str, str]:
-    """Return the file and the column of ``file.csv#column``.
-
-    Raises InputError when one of them is not there.
-    """
+    """Return the file and the column of ``file.csv#column``."""
     file, separator, name = reference.partition("#")
     if not separator or not name or not file:
         raise InputError(f"{reference!r} names no column; write 'file.csv#column'")
@@ -162,10 +154,7 @@ def split_reference(reference: str) -> tuple[str, str]:
 
 
 def read_texts(folder: Path | None, reference: str) -> tuple[str, ...]:
-    """Return the cells of the column that ``file.csv#column`` names as text.
-
-    Raises InputError when the file or the column is not there, or an array has several dimensions.
-    """
+    """Return the cells of the column that ``file.csv#column`` names as text."""
     file, name = split_reference(reference)
     if folder is None:
         raise InputError(f"{reference!r} cannot be read: the blueprint has no folder with data")
@@ -178,8 +167,7 @@ def check_stamps(table: TableFile, axis: TimeAxis) -> None:
     """Refuse a file whose time stamps are not those of the time set that its values are to fill.
 
     Stamps may name the starts of the periods or their ends, all of them in the order of the
-    periods. Without a date on either side there is nothing to compare. Raises ValueError or
-    InputError with the stamps found and those expected.
+    periods. Without a date on either side there is nothing to compare.
     """
     stamps = stamps_of(table)
     if stamps is None or not axis.dated:

@@ -78,10 +78,7 @@ class GridVariable:
 
 
 def read_arrays(path: Path) -> StoredArrays:
-    """Return all arrays of a netCDF file; xarray would take half a second to be imported.
-
-    Raises InputError when it cannot be read, or declares more numbers than its file can hold.
-    """
+    """Return all arrays of a netCDF file; xarray would take half a second to be imported."""
     with _opened(path, path.name) as source:
         arrays = {name: _stored(v) for name, v in source.variables.items()}
         attrs = {name: source.getncattr(name) for name in source.ncattrs()}
@@ -95,10 +92,7 @@ def read_arrays(path: Path) -> StoredArrays:
 
 @contextmanager
 def _opened(place: Path | bytes, file: str) -> Iterator[Any]:
-    """Open a netCDF file, or its bytes, while no other thread has one open.
-
-    Raises InputError for whatever cannot be read in it.
-    """
+    """Open a netCDF file, or its bytes, while no other thread has one open."""
     import netCDF4
 
     with _ONE_AT_A_TIME:
@@ -185,11 +179,7 @@ def read_netcdf(data: bytes, file: str) -> list[TableColumn]:
 
 
 def read_grid(folder: Path, file: str, name: str) -> GridVariable:
-    """Return a variable of a netCDF file that lies inside a folder.
-
-    Raises InputError for a path that leaves the folder, an unreadable or overlarge file, a variable
-    that is not there.
-    """
+    """Return a variable of a netCDF file that lies inside a folder."""
     with _opened(open_inside(folder, file), file) as source:
         if len(source.variables) > MAX_COLUMNS:
             raise InputError("too many variables", file, found=f"{len(source.variables)}")
@@ -257,10 +247,7 @@ def as_long_table(grid: GridVariable, labels: Mapping[str, Sequence[str]]) -> Ta
 
 
 def as_table(grid: GridVariable) -> TableFile:
-    """Return a variable along one dimension as a table with the labels beside it.
-
-    Raises InputError when it has no dimension or several.
-    """
+    """Return a variable along one dimension as a table with the labels beside it."""
     if len(grid.dims) != 1:
         shape = f"({', '.join(grid.dims)})"
         text = f"the variable {grid.name!r} is no column"

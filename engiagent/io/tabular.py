@@ -81,10 +81,7 @@ class TableColumn:
         )
 
     def numbers(self) -> Floats:
-        """Return the cells as numbers, shape (rows,), in the column's own unit.
-
-        Raises InputError with line and column of the first cell that is no finite number.
-        """
+        """Return the cells as numbers, shape (rows,), in the column's own unit."""
         return self._numbers
 
     @cached_property
@@ -151,10 +148,7 @@ class TableFile:
     sha256: str  # of the file's bytes
 
     def column(self, name: str) -> TableColumn:
-        """Return a column by its bare name or its header, its unit in whatever brackets.
-
-        Raises InputError when there is none; it lists the columns and names the nearest.
-        """
+        """Return a column by its bare name or its header, its unit in whatever brackets."""
         found = self.columns.get(name)
         if found is not None:
             return found

@@ -285,10 +285,7 @@ def write_series(
     step_hours: float,
     periods: int,
 ) -> None:
-    """Write columns over a horizon as CSV with units in the header and a time stamp in each row.
-
-    Raises InputError as :func:`series_over`.
-    """
+    """Write columns over a horizon as CSV with units in the header and a time stamp in each row."""
     columns = [series_over(weather, name, start, step_hours, periods).tolist() for name in names]
     # Periods are equal in absolute time; their stamps are read on the wall clock.
     absolute = start if start.tzinfo is None else start.astimezone(UTC)

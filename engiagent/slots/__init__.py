@@ -90,10 +90,7 @@ class Slot:
         )
 
     def counts(self, unit: str) -> int | None:
-        """Return the place of a value's unit among those that are possible, None if at none.
-
-        Raises UnitError for a unit that cannot be read.
-        """
+        """Return the place of a value's unit among those that are possible, None if at none."""
         given = parse_unit(unit).dimension
         dimensions = [parse_unit(own).dimension for own in (self.unit, *self.also)]
         return dimensions.index(given) if given in dimensions else None

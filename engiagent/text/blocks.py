@@ -79,10 +79,7 @@ _UNIT_LIKE: Final = frozenset(["min", "max", "hr", "hrs", "p", "temp", "no", "se
 
 
 def read_sentences(layout: Layout, file: str) -> tuple[Sentence, ...]:
-    """Return the sentences of all blocks but tables, in order.
-
-    Raises InputError when there are more than 50 000.
-    """
+    """Return the sentences of all blocks but tables, in order."""
     found: list[Sentence] = []
     heading: int | None = None
     for block in layout.blocks:

@@ -24,8 +24,6 @@ def locate(name: str) -> Path:
 
     >>> locate("battery/merchant_day") == locate("merchant_day")
     True
-
-    Raises InputError with names that are close when the corpus has none of that name.
     """
     root = corpus_root()
     places = {place.relative_to(root).as_posix(): place for place in find_problems(root)}
@@ -43,8 +41,6 @@ def find_problems(root: Path) -> list[Path]:
 
     A folder that holds ``problem.md`` is one problem, and nothing below it is looked at; elsewhere
     every ``.md`` and ``.txt`` file is one, but readmes, licences and the like.
-
-    Raises InputError when ``root`` is not there.
     """
     if root.is_file():
         return [root]

@@ -37,10 +37,7 @@ class Column:
         return len(self.values)
 
     def numbers(self) -> Floats:
-        """Return the values as numbers, shape (rows,), in the column's unit.
-
-        Raises InputError with the place of the first cell that is no number.
-        """
+        """Return the values as numbers, shape (rows,), in the column's unit."""
         return self.source.numbers() if isinstance(self.values, tuple) else self.values
 
 
@@ -72,10 +69,7 @@ class DataFile:
         return None if self.axis is None else self.axis.zone
 
     def column(self, name: str) -> Column:
-        """Return a column by its name or its header, its unit in whatever brackets.
-
-        Raises InputError when there is none; it lists the columns and names the nearest.
-        """
+        """Return a column by its name or its header, its unit in whatever brackets."""
         for column in self.columns.values():
             if name in (column.name, column.header) or same_header(name, column.header):
                 return column
@@ -104,8 +98,7 @@ def load_data_file(folder: Path, name: str, conventions: Conventions, zone: str 
     """Read a data file of a problem.
 
     ``folder``, ``name``: the problem's folder and the file's path in it. ``conventions``: what the
-    problem's text says about units. ``zone``: of stamps without an offset. Raises InputError for
-    everything :func:`engiagent.io.tabular.read_table` refuses, a bad number and bad time stamps.
+    problem's text says about units. ``zone``: of stamps without an offset.
     """
     table = read_table(folder, name)
     time = next((c for c in table.columns.values() if looks_like_time(c)), None)
@@ -142,10 +135,7 @@ def _column(column: TableColumn, conventions: Conventions, is_time: bool) -> Col
 
 
 def mentioned_files(folder: Path, body: str, suffixes: Sequence[str], limit: int) -> list[str]:
-    """Return the names of the tables in a folder that a text mentions, sorted.
-
-    Raises InputError when the folder holds more entries than ``limit``.
-    """
+    """Return the names of the tables in a folder that a text mentions, sorted."""
     names = []
     for count, entry in enumerate(folder.iterdir()):
         if count >= limit:

@@ -87,8 +87,7 @@ def read_nodes(
 ) -> Node | None:
     """Return the tree of a small YAML text, its scalars as text; None when there is nothing.
 
-    ``what`` and ``first_line`` are for messages. Raises InputError with line and column: broken
-    YAML, aliases, merges, tags, keys that stand twice, too much.
+    ``what`` and ``first_line`` are for messages.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError

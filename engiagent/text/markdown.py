@@ -87,11 +87,7 @@ class _Mask:
 
 
 def read_layout(text: str, body_start: int, file: str) -> Layout:
-    """Take a text apart.
-
-    Raises InputError for a table row with more cells than the header, and for too many tables or
-    cells.
-    """
+    """Take a text apart."""
     mask = _Mask(text)
     reader = _Reader(text, "".join(mask.spaced), body_start, file, mask)
     blocks, tables = reader.read()

@@ -299,11 +299,7 @@ def _plant_beside(file: Path) -> str:
 
 
 def decode_text(raw: bytes, file: str) -> str:
-    """Return a file's text: UTF-8, BOM dropped, newlines normalised.
-
-    Raises InputError with the place of the first byte that is no UTF-8, or of a NUL; and for an
-    empty text.
-    """
+    """Return a file's text: UTF-8, BOM dropped, newlines normalised."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("the file is UTF-16", file, 1, expected="text in UTF-8")
     try:

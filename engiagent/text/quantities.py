@@ -31,10 +31,7 @@ def read_quantities(
     conventions: Conventions,
     file: str,
 ) -> tuple[Quantity, ...]:
-    """Return the quantities of sentences and tables in the order of the text.
-
-    Raises InputError when there are more than 50 000.
-    """
+    """Return the quantities of sentences and tables in the order of the text."""
     reader = _Reader(text, spaced, conventions, file)
     for index, sentence in enumerate(sentences):
         reader.sentence(index, sentence)

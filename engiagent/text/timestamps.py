@@ -60,9 +60,7 @@ def read_times(column: TableColumn, zone: str | None) -> Times:
     """Return the time stamps of a column.
 
     ``column``: text in ISO 8601 with or without offset, or as ``01.07.2025 00:00``. ``zone``: the
-    time zone of stamps without offset; None leaves them without a zone. Raises InputError with line
-    and column: no time stamp, a local time that does not exist, two orders of day and month, stamps
-    that repeat, go back or leave a gap.
+    time zone of stamps without offset; None leaves them without a zone.
     """
     seconds, known = read_instants(column, zone)
     return Times(seconds, known, _checked_step(column, seconds, known is None))

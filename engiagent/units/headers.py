@@ -63,8 +63,6 @@ def split_header(header: str, conventions: Conventions | None = None) -> Header:
     Square brackets always hold a unit, known or not; round ones, commas, strokes and blanks only
     where a known unit follows. A name such as ``load_kw`` stays whole and has the unit kW.
 
-    Examples
-    --------
     >>> found = split_header("Price (EUR/MWh)")
     >>> found.name, str(found.unit)
     ('Price', 'EUR/MWh')

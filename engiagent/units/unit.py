@@ -94,10 +94,7 @@ class Unit:
         return _product((_amount(self), exponent))
 
     def root(self) -> "Unit":
-        """Return the unit of the square root of a value: kW for kW^2, a coherent one for W*kW.
-
-        Raises UnitError when an exponent of its dimension is odd, or it measures points on a scale.
-        """
+        """Return the unit of the square root of a value: kW for kW^2, a coherent one for W*kW."""
         if self.is_point or any(exponent % 2 for _, exponent in self.dimension):
             raise UnitError(f"{self} is no square of a unit")
         factors = _factors_of(self.text) if self.dimension else []

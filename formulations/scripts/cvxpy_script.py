@@ -38,7 +38,7 @@ CVXPY: Final = Dialect(
     nothing="cp.Constant(np.zeros({count}))",
     matrix="sp.csr_array(({data}, {indices}, {starts}), shape={shape})",
     functions={
-        **{name: f"cp.{f.cvxpy}" for name, f in ELEMENTARY.items() if f.cvxpy is not None},
+        **{name: f"cp.{name}" for name, f in ELEMENTARY.items() if f.in_cvxpy},
         "abs": "cp.abs",
     },
     times="cp.multiply({0}, {1})",

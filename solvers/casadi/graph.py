@@ -143,5 +143,5 @@ _EXPRESSIONS: Final[dict[str, Callable[[Atom, list[Symbol]], Symbol]]] = {
     "power": lambda atom, inner: _power(atom, inner[0]),
     "product": lambda atom, inner: inner[0] * inner[1],
     "quotient": lambda atom, inner: inner[0] / inner[1],
-    **{name: _plain(function.casadi) for name, function in ELEMENTARY.items()},
+    **{name: _plain(name) for name in ELEMENTARY},
 }

@@ -396,7 +396,7 @@ def _quotient(atom: Atom, x: Any) -> Any:
 
 
 _ATOMS: Final[dict[str, Callable[[Atom, list[Any]], Any]]] = {
-    **{name: _of(f.cvxpy) for name, f in ELEMENTARY.items() if f.cvxpy is not None},
+    **{name: _of(name) for name, f in ELEMENTARY.items() if f.in_cvxpy},
     "power": _power,
     "product": _product,
 }

@@ -22,8 +22,6 @@ LEAVING = [
     "./prices.csv",
     "a//prices.csv",
     "prices.csv\0.txt",
-    "CON",
-    "nul.csv",
     "x" * 300,
 ]
 

@@ -179,10 +179,7 @@ def evaluate_definitions(
 def evaluate_points(
     blueprint: Blueprint, folder: Path | str | None = None
 ) -> Iterator[tuple[dict[str, float], Results]]:
-    """Yield the choices and the results at every point of the design, in order.
-
-    Raises BlueprintError as :func:`evaluate_definitions` does; also when there is no design.
-    """
+    """Yield the choices and the results at every point of the design, in order."""
     model = _model(blueprint, folder)
     if blueprint.core.design is None:
         raise refused("EB045", DESIGN, "there is no design, so there are no points")
@@ -215,11 +212,7 @@ def _results(engine: Engine, chosen: Chosen | None = None) -> Results:
 
 
 class _Design:
-    """A design whose points, merit and filter are checked.
-
-    Raises BlueprintError when a choice has neither values nor bounds, there are too many points,
-    the merit is no single number of its unit, or the filter no condition.
-    """
+    """A design whose points, merit and filter are checked."""
 
     def __init__(self, model: Model, definition: DesignDef) -> None:
         self.model, self.definition = model, definition

@@ -281,10 +281,7 @@ class Integrator:
             self._edges(item)[:, instant] = values
 
     def advance(self, period: int) -> None:
-        """Carry all states over one period.
-
-        Raises BlueprintError when a rate cannot be computed or a state leaves the finite numbers.
-        """
+        """Carry all states over one period."""
         before = np.concatenate([self._edges(item)[:, period] for item in self.states])
         rates = self._rates(period)
         cuts = int(self.cuts[period])

@@ -55,10 +55,7 @@ class Item:
 
 
 class Model:
-    """Everything that a blueprint of kind ``definitions`` computes and claims.
-
-    Raises BlueprintError with what is wrong, and where.
-    """
+    """Everything that a blueprint of kind ``definitions`` computes and claims."""
 
     def __init__(self, blueprint: Blueprint, folder: Path | None) -> None:
         self.core = core = blueprint.core

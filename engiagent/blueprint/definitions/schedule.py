@@ -21,11 +21,7 @@ class Group:
 
 
 def schedule(items: Mapping[str, Item]) -> tuple[Group, ...]:
-    """Return groups, each after those it uses.
-
-    Raises BlueprintError when names need one another within one step, or share no time to step
-    along.
-    """
+    """Return groups, each after those it uses."""
     uses = {name: sorted(item.uses & items.keys()) for name, item in items.items()}
     equations = {n for n, item in items.items() if isinstance(item.definition, EquationDef)}
     for name in sorted(equations):  # coupled ones are integrated together, if one needs the other
