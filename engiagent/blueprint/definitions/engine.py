@@ -25,9 +25,9 @@ from engiagent.blueprint.definitions.schedule import Group, schedule, step_index
 from engiagent.blueprint.diagnostics import located, refused
 from engiagent.blueprint.document import DrawDef, EquationDef
 from engiagent.blueprint.evaluate import Evaluator
-from engiagent.blueprint.grammar import Binary, Node, Number, Ref, Text, walk
+from engiagent.blueprint.grammar import Node, Ref, walk
 from engiagent.blueprint.grid import Elements, Grid
-from engiagent.blueprint.indexing import Place, Table, Value, evaluation_error, root_positions
+from engiagent.blueprint.indexing import Table, Value, evaluation_error, root_positions
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.timeaxis import Floats, Ints, parse_step
 
@@ -47,8 +47,6 @@ class TableEvaluator(Evaluator):
     def __init__(self, model: Model, tables: Mapping[str, Table]) -> None:
         self._made = tables
         self._model = model
-        self._settled: list[Grid] = []
-        self._places: dict[tuple[int, int], tuple[Ref, Place]] = {}
         super().__init__(model.elaboration.index_set, self._find)
 
     def _find(self, name: str) -> Table:
@@ -62,20 +60,6 @@ class TableEvaluator(Evaluator):
             elements = Elements(periods, root_positions(elements))
         return super()._located(elements, index_set, node)
 
-    def settle(self, grids: list[Grid]) -> None:
-        """Store the places on grids that come again and again, as in every stage of a period."""
-        self._settled, self._places = grids, {}
-
-    def place(self, ref: Ref, sets: tuple[IndexSet, ...], grid: Grid, history: int = 0) -> Place:
-        """Return where a reference points; on a settled grid only the first time at some cost."""
-        if not any(grid is stored for stored in self._settled) or not _is_fixed(ref):
-            return super().place(ref, sets, grid, history)
-        key = (id(ref), id(grid))
-        if key not in self._places:
-            # The reference is stored too: its id cannot come again for another one.
-            self._places[key] = (ref, super().place(ref, sets, grid, history))
-        return self._places[key][1]
-
     def number(self, node: Node, grid: Grid) -> Value:
         """Return numbers; a value that is not there yet is an error at its place."""
         value = super().number(node, grid)
@@ -85,16 +69,6 @@ class TableEvaluator(Evaluator):
             hint = "use earlier values only, and prev(x[t], x0) at the first one"
             raise evaluation_error("EB043", text, node, hint)
         return value
-
-
-def _is_fixed(ref: Ref) -> bool:
-    """Whether the indices are plain: names of binders, labels, whole-number offsets."""
-    return all(
-        isinstance(part, Text | Number)
-        or (isinstance(part, Ref) and not part.indices)
-        or (isinstance(part, Binary) and isinstance(part.right, Number))
-        for part in ref.indices
-    )
 
 
 def place_of(grid: Grid, row: int) -> str:
@@ -306,7 +280,6 @@ class Integrator:
         """
         rows = [np.arange(period, grid.size, self.periods) for grid in self.grids]
         grids = [grid.take(part) for grid, part in zip(self.grids, rows, strict=True)]
-        self.engine.evaluator.settle(grids)
 
         def rates(state: Floats) -> Floats:
             self._write(state, period)
