@@ -308,31 +308,6 @@ def test_faults_of_arrays(tmp_path: Path) -> None:
     assert "no readable netCDF" in refusal(tmp_path, "d.nc#p", "G")
 
 
-@pytest.mark.parametrize(
-    ("data", "index", "more", "message"),
-    [
-        ("d.csv#p", ["Line"], {"keys": ["from"]}, "'keys' names 1 columns, but the index needs 2"),
-        ("d.csv#p", ["G"], {"keys": ["from", "to"]}, "one each for G"),
-        ("d.csv#p", ["Bus", "Bus"], {"keys": ["from", "from"]}, "names a column twice"),
-        ("d.csv#p", ["G", "K"], {}, 'as "keys": ["from", "to"]'),
-        ("d.csv#*", ["G"], {}, "'#*' is for a parameter with two or more indices"),
-        ("d.csv", ["G"], {}, "names no column"),
-        ("../d.csv#p", ["G"], {}, "leaves the problem's folder"),
-        ("/etc/passwd#p", ["G"], {"keys": ["x"]}, "no table that can be read"),
-        ("../d.nc#p", ["G"], {}, "leaves the problem's folder"),
-        ("https://x.org/d.nc#p", ["G"], {}, "nothing is fetched from the network"),
-        ("link.nc#p", ["G"], {}, "symbolic link"),
-        ("gone.nc#p", ["G"], {}, "gone.nc is not there"),
-    ],
-)
-def test_references_that_do_not_fit(
-    tmp_path: Path, data: str, index: list[str], more: dict[str, Any], message: str
-) -> None:
-    write(tmp_path, GOOD)
-    (tmp_path / "link.nc").symlink_to("d.csv")
-    assert message in refusal(tmp_path, data, *index, **more)
-
-
 CELLS = ["A", "B", "G1", "G2", "1", "2", "3", "1.5", "nan", "", "x", "1,5", "٣", "now", "20:00"]
 CELLS += ["2025-07-01 00:00", "2025-07-01T02:00Z", "2025-13-01 00:00", "9999-12-31 23:59"]
 CELLS += ['"q', "1e999"]
@@ -358,25 +333,3 @@ def test_whatever_a_table_holds_is_a_value_or_a_finding(data: st.DataObject) -> 
     with tempfile.TemporaryDirectory() as name:
         write(Path(name), "\n".join(",".join(cells) for cells in [headers, *rows]))
         analyse(blueprint(sets=SETS, parameters=[definition]), Path(name))
-
-
-@pytest.mark.parametrize(
-    ("stamps", "units", "message"),
-    [
-        ([0.0, np.nan], "hours since 2025-07-01", "row 2: a value is missing"),
-        ([0, 1], "hours since tomorrow", "column 'g'"),
-        ([0.0, 1e300], "days since 2025-07-01", "column 'g'"),
-        (["G1", "G2"], None, ""),
-    ],
-)
-@pytest.mark.parametrize("reference", ["d.nc#p", "d.nc#*"])
-def test_stamps_of_arrays_that_are_none(
-    tmp_path: Path, stamps: Any, units: str | None, message: str, reference: str
-) -> None:
-    values = {"g": (("g",), stamps, units), "p": (("g",), [1.0, 2.0], "kW")}
-    write_netcdf(tmp_path, {"g": 2}, values)
-    index = ["G"] if reference == "d.nc#p" else ["G", "K"]
-    definition = {"name": "p", "index": index, "data": reference, "unit": "kW"}
-    found = analyse(blueprint(sets=SETS, parameters=[definition]), tmp_path).errors
-    assert all(message in str(error) for error in found)
-    assert found or (not message and reference == "d.nc#p")

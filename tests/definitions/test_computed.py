@@ -157,15 +157,6 @@ def test_samples_have_their_distribution(distribution: str) -> None:
     assert stats.kstest(run(drawn(distribution, arguments))["x"], wanted.cdf).pvalue > 1e-3
 
 
-def test_draws_of_one_seed_are_independent_and_a_further_one_changes_no_other() -> None:
-    core = drawn("normal", {"mean": 0, "standard_deviation": 1})
-    alone = run(core)["x"]
-    core["draws"] = [{**core["draws"][0], "name": "y"}, *core["draws"]]
-    both = run(core)
-    np.testing.assert_array_equal(both["x"], alone)
-    assert abs(np.corrcoef(both["x"], both["y"])[0, 1]) < 0.06
-
-
 def test_the_hash_is_that_of_the_stored_samples() -> None:
     results = run(drawn("uniform", {"lower": 0, "upper": 1}))
     text = hashlib.sha256(results["x"].astype("<f8").tobytes()).hexdigest()

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from engiagent.io.tabular import read_table
 from engiagent.text import Problem, corpus_root, find_problems
-from engiagent.units.headers import split_header
 from engiagent.units.unit import parse_unit
 
 SAME_FOLDER = settings(
@@ -164,28 +163,6 @@ def test_sentences_end_where_they_end(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("header", "name", "unit"),
-    [
-        ("Price [EUR/MWh]", "Price", "EUR/MWh"),
-        ("P, kW", "P", "kW"),
-        ("Load / kW", "Load", "kW"),
-        ("temperature in °C", "temperature", "degC"),
-        ("load_kw", "load_kw", "kW"),
-        ("price_eur_per_mwh", "price_eur_per_mwh", "EUR/MWh"),
-        ("temperature_c", "temperature_c", "degC"),
-        ("soc_min", "soc_min", "None"),
-        ("price_kwh", "price_kwh", "None"),
-        ("pump A", "pump A", "None"),
-        ("Temperature (mean)", "Temperature (mean)", "None"),
-        ("Load [foo]", "Load", "None"),
-    ],
-)
-def test_headers(header: str, name: str, unit: str) -> None:
-    found = split_header(header)
-    assert (found.name, str(found.unit)) == (name, unit)
-
-
 @given(
     st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20),
     st.sampled_from([",", ";", "\t"]),
@@ -221,35 +198,6 @@ def test_the_hour_that_comes_twice(tmp_path: Path) -> None:
     assert data.step.total_seconds() == 3600
 
 
-def test_parquet_and_netcdf_say_the_same_as_csv(tmp_path: Path) -> None:
-    import netCDF4
-    import pandas as pd
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    index = pd.date_range("2025-07-01", periods=3, freq="h")
-    load_kw = pa.field("load", pa.float64(), metadata={"unit": "kW"})
-    schema = pa.schema([pa.field("time", pa.timestamp("ns")), load_kw])
-    pq.write_table(pa.table([index.to_numpy(), [1.0, 2.0, 3.5]], schema), tmp_path / "p.parquet")
-    with netCDF4.Dataset(tmp_path / "p.nc", "w") as out:
-        out.createDimension("time", 3)
-        time = out.createVariable("time", "f8", ("time",))
-        time.units = "hours since 2025-07-01 00:00"
-        time[:] = [0, 1, 2]
-        variable = out.createVariable("load", "f8", ("time",))
-        variable.units = "kW"
-        variable[:] = [1.0, 2.0, 3.5]
-    (tmp_path / "p.csv").write_text(
-        "time,load [kW]\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-01 02:00,3.5\n"
-    )
-    problem = load(tmp_path, "Read p.csv, p.nc and p.parquet.")
-    assert sorted(problem.data) == ["p.csv", "p.nc", "p.parquet"]
-    for data in problem.data.values():
-        assert str(data.column("load").unit) == "kW"
-        assert data.column("load").numbers().tolist() == [1.0, 2.0, 3.5]
-        assert data.times.equals(problem.data["p.csv"].times)
-
-
 def test_defaults_come_from_the_folder_and_the_first_heading(tmp_path: Path) -> None:
     folder = tmp_path / "my case"
     (folder / "expert").mkdir(parents=True)
@@ -260,21 +208,6 @@ def test_defaults_come_from_the_folder_and_the_first_heading(tmp_path: Path) -> 
     assert not problem.data
     assert problem.expert == folder / "expert"
     assert "my_case" in repr(problem)
-
-
-def test_find_problems(tmp_path: Path) -> None:
-    for name in (
-        "b/two/problem.md",
-        "b/two/notes.md",
-        "a/one.txt",
-        "a/README.md",
-        "b/two/expert/x.md",
-        "__pycache__/c.md",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("Text.")
-    assert find_problems(tmp_path) == [tmp_path / "a/one.txt", tmp_path / "b/two"]
-    assert find_problems(tmp_path / "a/one.txt") == [tmp_path / "a/one.txt"]
 
 
 @pytest.mark.parametrize("path", find_problems(corpus_root()), ids=lambda path: path.name)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.agents.meeting import Meeting, meet, nomenclature, normalise, solve_reading
+from engiagent.agents.meeting import Meeting, meet, nomenclature, solve_reading
 from engiagent.agents.second import claim_of
 from engiagent.blueprint import Blueprint
 from engiagent.formulations.expansion import expand
@@ -243,25 +243,6 @@ def test_readings_of_a_store_without_dynamics_meet_and_certify_nothing(tmp_path:
     assert judged.levels["physics"]["status"] == "unchecked"
 
 
-def test_a_quantity_under_another_name_is_paired_where_only_one_fits() -> None:
-    def change(core: dict[str, Any]) -> None:
-        core["decision_variables"][0] |= {"quantity": "mill.power", "name": "y"}
-        for item in (core["constraints"][0], core["objective_function"]):
-            item["expression"] = item["expression"].replace("x[t]", "y[t]")
-
-    flat = solve_reading(_flat(4.0), None, OPTIONS, isolate=False)
-    assert meet(flat, edited(_flat(4.0), change), options=OPTIONS, isolate=False).confirmed
-
-    def twice(core: dict[str, Any]) -> None:
-        change(core)
-        core["decision_variables"].append(
-            core["decision_variables"][0] | {"name": "z", "quantity": "saw.power"}
-        )
-
-    found = meet(flat, edited(_flat(4.0), twice), options=OPTIONS, isolate=False)
-    assert found.outcome == "names do not meet"
-
-
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_nomenclature_says_no_number_of_the_problem(name: str) -> None:
     side, names = reference(name)
@@ -272,60 +253,3 @@ def test_a_nomenclature_says_no_number_of_the_problem(name: str) -> None:
     for entry in names.entries:
         assert entry.name in text
     assert nomenclature(side.blueprint, side.folder) == names
-
-
-def test_what_a_reading_leaves_to_its_names_is_supplied_and_recorded() -> None:
-    _, names = reference("battery/merchant_day")
-
-    def change(core: dict[str, Any]) -> None:
-        # Written in the dotted names alone: no variable is declared, no sign is stated.
-        core["decision_variables"] = []
-        core.pop("components")
-        core["parameters"] = [p for p in core["parameters"] if p["name"] == "price"]
-        core["sets"] = [s for s in core["sets"] if s["name"] == "T"]
-        energy, charge, discharge = (
-            "battery.state_of_charge",
-            "battery.charge",
-            "battery.discharge",
-        )
-        rows = {
-            "change": (
-                ["t in T"],
-                f"{energy}[t+1] == {energy}[t] + (0.96*{charge}[t] - {discharge}[t]/0.95)*dt(t)",
-            ),
-            "start": ([], f"{energy}[first(I)] == 6[MWh]"),
-            "end": ([], f"{energy}[last(I)] >= 6[MWh]"),
-            "most": (["i in I"], f"{energy}[i] <= 19[MWh]"),
-            "least": (["i in I"], f"2[MWh] <= {energy}[i]"),
-            "in": (["t in T"], f"{charge}[t] <= 8[MW]"),
-            "out": (["t in T"], f"{discharge}[t] <= 10[MW]"),
-            "one": (["t in T"], f"exclusive({charge}[t], {discharge}[t])"),
-        }
-        core["constraints"] = [
-            {
-                "constraint_id": key,
-                "name": key,
-                "forall": over,
-                "expression": text,
-                "category": "Physical Laws",
-            }
-            for key, (over, text) in rows.items()
-        ]
-        goal = core["objective_function"]
-        goal.pop("components")
-        goal["expression"] = (
-            f"sum((price[t]*({discharge}[t] - {charge}[t]) - 7.5[EUR/MWh]*{discharge}[t])*dt(t)"
-            " for t in T)"
-        )
-
-    written = Blueprint.load(CORPUS / "battery/merchant_day/expert/blueprint.json")
-    second = edited(written, change)
-    made, supplied = normalise(second, names)
-    states = {v.quantity: v for v in made.core.decision_variables}
-    assert states["battery.state_of_charge"].index in (("I",), ("i in I",))
-    assert states["battery.charge"].lower == 0
-    assert any(line.startswith("battery.discharge >= 0") for line in supplied)
-    assert any("index set I" in line for line in supplied)
-    found = met("battery/merchant_day", second)
-    assert found.confirmed, (found.reason, [d.text() for d in found.differences])
-    assert found.supplied == supplied

@@ -189,14 +189,6 @@ def undecided(found: Reading, *words: str) -> None:
     assert all(word in quoted for word in words), found.not_understood
 
 
-def test_line_breaks_and_widths_of_columns_do_not_matter(folder: Path) -> None:
-    text = TEXT.replace("draws\nat", "draws at").replace("| network |", "|   network |")
-    found = read(folder, text.replace("|---------|", "|---|"))
-    assert values(found)["P_max"] == 120e3
-    for span, quote in spans(found.blueprint.to_dict()):  # type: ignore[union-attr]
-        assert Problem.load(folder).text[slice(*span)] == quote
-
-
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     name=st.sampled_from(sorted(CARRIED)), number=st.integers(1, 99_999), point=st.integers(0, 3)

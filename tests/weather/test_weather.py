@@ -103,14 +103,6 @@ def test_summer_time_moves_nothing(weather: Weather) -> None:
     assert plain == pytest.approx(found + 0.01)
 
 
-def test_a_whole_year_and_a_leap_day(weather: Weather) -> None:
-    year = series_over(weather, "dry_bulb_temperature", datetime(2023, 1, 1), 1.0, 8760)
-    assert np.array_equal(year, weather.column("dry_bulb_temperature"))
-    leap = series_over(weather, "dry_bulb_temperature", datetime(2024, 2, 28), 1.0, 72)
-    assert np.array_equal(leap[:24], leap[24:48])
-    assert leap[48] == pytest.approx(leap[23] + 0.01)
-
-
 def test_a_table_that_every_reader_takes(weather: Weather, tmp_path: Path) -> None:
     start = datetime(2026, 10, 25, tzinfo=ZoneInfo("Europe/Berlin"))
     names = ["dry_bulb_temperature", "global_horizontal_radiation"]
