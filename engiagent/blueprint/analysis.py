@@ -12,17 +12,14 @@ from engiagent.blueprint.checked import (
     checked_constraint,
     checked_variable,
 )
-from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, Severity, collected, located
+from engiagent.blueprint.diagnostics import Diagnostic, Severity, collected, located
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.goals import Objective, checked_objective, checked_penalty
-from engiagent.blueprint.grammar import Ref, names_in
-from engiagent.blueprint.grid import Grid
-from engiagent.blueprint.indexing import Value
+from engiagent.blueprint.grammar import names_in
 from engiagent.blueprint.occurrences import listed_as_unused, reached
 from engiagent.blueprint.relations import numeric_parts
 from engiagent.blueprint.reporting import report_findings
-from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stages import stage_findings
 from engiagent.blueprint.uncertainty import uncertainty_findings
 
@@ -78,30 +75,6 @@ def analyse(blueprint: Blueprint, folder: Path | str | None = None) -> Analysis:
     return Analysis(tuple(ordered), variables, rows, missing, elaboration)
 
 
-class _PartialEvaluator(ModelEvaluator):
-    """Evaluates what rests on right variables; a wrong one is reported where it is declared."""
-
-    def __init__(self, elaboration: Elaboration, variables: dict[str, Variable]) -> None:
-        super().__init__(elaboration, variables)
-        self.declared = {definition.name for definition in elaboration.core.decision_variables}
-
-    def is_variable(self, name: str) -> bool:
-        """Whether a name is declared as a variable, right or wrong."""
-        return name in self.declared
-
-    def sets_of(self, name: str) -> tuple[IndexSet, ...]:
-        """Return the sets of a name; give up on a wrong variable as :meth:`variable` does."""
-        if name in self.declared - set(self.variables):
-            raise BlueprintError(())
-        return super().sets_of(name)
-
-    def variable(self, ref: Ref, grid: Grid) -> Value:
-        """Return the value of a right variable; give up without a word on a wrong one."""
-        if ref.name not in self.variables:
-            raise BlueprintError(())
-        return super().variable(ref, grid)
-
-
 class _Analyser:
     """One analysis of what rests on right symbols."""
 
@@ -122,7 +95,9 @@ class _Analyser:
             self._variable(position)
         self.found += stage_findings(self.elaboration)
         self.found += uncertainty_findings(self.elaboration)
-        evaluator = _PartialEvaluator(self.elaboration, self.variables)
+        evaluator = None  # a wrong variable is reported where it is declared, and nowhere else
+        if len(self.variables) == len(self.core.decision_variables):
+            evaluator = ModelEvaluator(self.elaboration, self.variables)
         self._expressions(evaluator)
         objective = self._objective(evaluator)
         self._constraints(evaluator, objective)
@@ -170,7 +145,7 @@ class _Analyser:
                 hint = "give every variable its physical bounds; certificates are sharper with them"
                 self._note("EB019", "info", path, d.name, text, hint)
 
-    def _expressions(self, evaluator: ModelEvaluator) -> None:
+    def _expressions(self, evaluator: ModelEvaluator | None) -> None:
         """Try every named expression on its whole grid: all of them are reported."""
         for position, definition in enumerate(self.core.expressions):
             path = f"{PATH}.expressions[{position}]"
@@ -179,9 +154,10 @@ class _Analyser:
                     binders = self.elaboration.binders(definition.index)
                     grid = self.elaboration.grid(binders, definition.where)
                 with located(f"{path}.expression", definition.name):
-                    evaluator.number(self.elaboration.named[definition.name].body, grid)
+                    if evaluator is not None:
+                        evaluator.number(self.elaboration.named[definition.name].body, grid)
 
-    def _constraints(self, evaluator: ModelEvaluator, objective: Objective | None) -> None:
+    def _constraints(self, evaluator: ModelEvaluator | None, objective: Objective | None) -> None:
         seen: set[str] = set()
         for position, definition in enumerate(self.core.constraints):
             path = f"constraints[{position}]"
@@ -193,14 +169,12 @@ class _Analyser:
             with collected(self.found):
                 constraint = checked_constraint(self.elaboration, position)
                 with located(f"{PATH}.{path}.expression", label):
-                    for side in numeric_parts(constraint.relation):
+                    for side in numeric_parts(constraint.relation) if evaluator else ():
                         evaluator.number(side, constraint.grid)
                 checked_penalty(self.elaboration, constraint, objective)
-                self._constraint(constraint, path, label, evaluator)
+                self._constraint(constraint, path, label)
 
-    def _constraint(
-        self, constraint: Constraint, path: str, label: str, evaluator: ModelEvaluator
-    ) -> None:
+    def _constraint(self, constraint: Constraint, path: str, label: str) -> None:
         """Note what is odd about a constraint that is right, and what it uses."""
         self.rows += constraint.grid.size
         if constraint.grid.size == 0:
@@ -217,11 +191,11 @@ class _Analyser:
         self.constrained |= met
         bodies = {e.name: e.expression for e in self.core.expressions}
         texts = map(str, (d.expression, d.where, weight))
-        if not reached(texts, bodies) & evaluator.variables.keys():
+        if not reached(texts, bodies) & {v.name for v in self.core.decision_variables}:
             text = "no variable occurs in it, so it decides nothing"
             self._note("EB023", "warning", path, label, text)
 
-    def _objective(self, evaluator: ModelEvaluator) -> Objective | None:
+    def _objective(self, evaluator: ModelEvaluator | None) -> Objective | None:
         with collected(self.found):
             objective = checked_objective(self.elaboration)
             if objective is None:
@@ -230,7 +204,8 @@ class _Analyser:
                 return None
             for goal in objective.goals:
                 with located(goal.path, goal.name):
-                    evaluator.number(goal.node, objective.grid)
+                    if evaluator is not None:
+                        evaluator.number(goal.node, objective.grid)
             name = objective.definition.name
             for place, column, text in objective.notes:
                 self.found.append(Diagnostic("EB021", "info", place, text, column, name=name))

@@ -185,9 +185,6 @@ CALLS: dict[str, Callable[["TypeChecker", Call, Scope], Typed]] = {
 }
 
 
-# --- rewritten expressions ----------------------------------------------------------------------
-
-
 def weighted(node: Reduce, sets: Mapping[str, SetInfo]) -> Node:
     """Return the body of an expectation times the probability of each scenario."""
     binder = node.binders[0]

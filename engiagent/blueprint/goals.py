@@ -169,9 +169,6 @@ class _Reader:
         return typed
 
 
-# --- soft constraints --------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Penalty:
     """What a row's slack costs in the objective's unit, shape (rows,), ``squared`` or not."""

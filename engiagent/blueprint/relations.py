@@ -87,9 +87,6 @@ def _clauses(node: Node, wanted: bool) -> tuple[tuple[Literal, ...], ...]:
     return joined
 
 
-# --- checking ----------------------------------------------------------------------------------
-
-
 def _relation(checker: TypeChecker, node: Node, scope: Scope) -> Typed:
     """Check what ``implies`` and ``either`` hold: a comparison, or several joined by ``and``."""
     if isinstance(node, Logic) and node.op == "and":

@@ -70,9 +70,6 @@ def reached_names(core: Core) -> frozenset[str]:
     return frozenset(reached)
 
 
-# --- declarations ------------------------------------------------------------------------------
-
-
 def uncertainties(elaboration: Elaboration) -> tuple[Uncertainty, ...]:
     """Return the uncertain parameters with their numbers."""
     found: list[Uncertainty] = []
@@ -130,9 +127,6 @@ def _deviation(
     grid = elaboration.grid(binders)
     values = np.broadcast_to(elaboration.evaluator.number(typed.node, grid), (grid.size,))
     return np.array(values, dtype=np.float64).reshape(shape)
-
-
-# --- places -------------------------------------------------------------------------------------
 
 
 def uncertainty_findings(elaboration: Elaboration) -> tuple[Diagnostic, ...]:

@@ -153,9 +153,6 @@ def _moments(values: Any, attrs: Mapping[str, Any]) -> npt.NDArray[np.datetime64
     return np.where(missing, np.datetime64("NaT", "ns"), np.datetime64(first, "ns") + passed)
 
 
-# -- tables and variables -------------------------------------------------------------------------
-
-
 def read_netcdf(data: bytes, file: str) -> list[TableColumn]:
     """Return the variables of a netCDF file as columns; all lie along one dimension."""
     with _opened(data, file) as source:

@@ -220,9 +220,6 @@ def _checked(weather: Weather) -> Weather:
     return weather
 
 
-# -- along a horizon ------------------------------------------------------------------------------
-
-
 def series_over(
     weather: Weather, name: str, start: datetime, step_hours: float, periods: int
 ) -> Floats:

@@ -22,9 +22,6 @@ _WEEKDAY: Final = re.compile(r"(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)days
 _DAY: Final = 86400.0
 
 
-# --- the shape of data files -------------------------------------------------------------------
-
-
 def shapes_of(problem: Problem) -> Shapes:
     """Return the shape of every data file by name: rows, stamps, columns and their ranges."""
     return {name: _shape(file) for name, file in problem.data.items()}
@@ -92,9 +89,6 @@ def _unlike_column(old: Json, new: Json) -> str:
 
 def _unit(column: Json) -> Unit | None:
     return None if column["unit"] is None else parse_unit(str(column["unit"]))
-
-
-# --- the time set ------------------------------------------------------------------------------
 
 
 def move_horizon(move: Move) -> None:

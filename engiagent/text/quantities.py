@@ -165,8 +165,6 @@ def _kind(unit: Unit | None, written: str) -> QuantityKind:
     return "number"
 
 
-# -- neighbours -----------------------------------------------------------------------------------
-
 _RANGE: Final = re.compile(
     r"(?i)\s{0,20}(?:-|–|—|\u2012|to|until|till|through|up\s{1,20}to(?:\s{1,20}and\s{1,20}including)?|\.{2,3}|…)\s{0,20}"
 )

@@ -89,8 +89,6 @@ class Model:
             for position, item in enumerate(getattr(self.core, group)):
                 yield group, f"{PATH}.{group}[{position}]", item
 
-    # -- names and units --------------------------------------------------------------------------
-
     @cached_property
     def symbols(self) -> dict[str, Symbol]:
         """Parameters, choices and computed names; to an expression all are known numbers."""
@@ -139,8 +137,6 @@ class Model:
             if total > MAX_ELEMENTS:
                 text = f"the blueprint would compute {total} values; at most {MAX_ELEMENTS}"
                 raise refused("EB047", path, text, "compute fewer, or in parts", item.name)
-
-    # -- checked expressions ----------------------------------------------------------------------
 
     def _checked(self) -> list[Item]:
         makers: dict[str, Callable[[Any, str], Item]] = {
@@ -243,8 +239,6 @@ class Model:
         own = next(unit_of(p) for p in self.core.parameters if p.name == name)
         factor, shift = conversion(own, item.unit if key == "values" else ONE)
         return self.elaboration.table(name).values.reshape(-1) * factor + shift
-
-    # -- claims -----------------------------------------------------------------------------------
 
     def _check_claims(self) -> None:
         """Refuse claims that are none; whether they hold is for the checker to say."""
