@@ -22,7 +22,7 @@ PYOMO = Dialect(
     array="np.array",
     nothing="np.zeros({count})",
     matrix="Matrix({data}, {indices}, {starts})",
-    functions={name: f"every(pyo.{function.pyomo})" for name, function in ELEMENTARY.items()},
+    functions={name: f"every(pyo.{name})" for name in ELEMENTARY},
     times="{0} * {1}",
     total="sum({0})",
 )

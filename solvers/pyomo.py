@@ -57,7 +57,7 @@ def _unary(name: str) -> Any:
 
 ALGEBRA: Final = Algebra(
     _total,  # a root is written as a power
-    {n: _unary(f.pyomo) for n, f in ELEMENTARY.items() if n != "sqrt"},
+    {n: _unary(n) for n in ELEMENTARY if n != "sqrt"},
 )
 
 

@@ -203,12 +203,6 @@ def test_every_field_of_the_schema_is_on_the_page() -> None:
         assert f"`{name}`" in text, name
 
 
-def test_every_kind_of_set_is_used_in_an_example() -> None:
-    written = "\n".join(e.text for e in examples(LANGUAGE) if e.language == "json")
-    for kind in schema()["$defs"]["set"]["properties"]["kind"]["enum"]:
-        assert f'"kind": "{kind}"' in written, kind
-
-
 @dataclass(frozen=True)
 class Section:
     """What the page says of one code."""

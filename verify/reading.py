@@ -114,7 +114,7 @@ def _csv(data: bytes, file: str, decimal: str | None) -> list[TableColumn]:
     head, mark, body = data.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
     if head.lstrip(b' "')[:1] in (b",", b";", b"\t"):
         head = b"index" + head.lstrip(b' "')
-    columns = read_csv(head + mark + body, file, None, decimal)
+    columns = read_csv(head + mark + body, file, decimal)
     if not len(columns[0]):
         raise InputError("a schedule needs a header and at least one row", file)
     return columns

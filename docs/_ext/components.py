@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from engiagent.slots.catalogue import COMPONENTS, Component, Quantity, Slot
+from engiagent.slots import COMPONENTS, Component, Quantity, Slot
 
 GROUPS: Final = ("Supply, demand and their flexibility", "Generation", "Heat and cold", "Buildings")
 """In the order of the page; other groups come last."""

@@ -5,80 +5,64 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from engiagent.blueprint import grammar
 from engiagent.blueprint.functions import ELEMENTARY
-from engiagent.blueprint.grammar import (
-    Binary,
-    Call,
-    Choice,
-    Convert,
-    ExpressionError,
-    Logic,
-    Members,
-    Node,
-    Number,
-    Reduce,
-    Ref,
-    Text,
-    Unary,
-)
+from engiagent.blueprint.grammar import Call, Choice, Convert, Members, Node, Number, Reduce, Ref
 from engiagent.blueprint.symbols import HOUR, NONLINEAR, ONE, Scope, SetInfo, Typed, type_error
 from engiagent.units.unit import Unit, UnitError, parse_unit
 
 if TYPE_CHECKING:
     from engiagent.blueprint.typecheck import TypeChecker
 
+CLOCKED = ("time", "instants")
+
 
 def _set_function(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     name = _set_name(checker, node, 0)
-    if node.function == "len":
-        return Typed(node, "number")
-    return Typed(node, "index", set=name)
+    return Typed(node, "number") if node.function == "len" else Typed(node, "index", set=name)
 
 
 def _set_name(checker: "TypeChecker", node: Call, which: int) -> str:
     argument = node.args[which]
     if not isinstance(argument, Ref) or argument.name not in checker.sets or argument.indices:
         raise type_error("EB002", f"{node.function} needs the name of a set", node)
-    checker.used.add(argument.name)
     return argument.name
 
 
 def _element_function(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     element = checker.check(node.args[0], scope)
     if element.sort != "index":
-        raise type_error(
-            "EB003", f"{node.function} needs an element of a set, as {node.function}(t)", node
-        )
-    kind = checker.sets[element.set or ""].kind
-    timed = kind in ("time", "instants") or (kind == "periods" and node.function == "dt")
-    if node.function != "pos" and not timed:
+        text = f"{node.function} needs an element of a set, as {node.function}(t)"
+        raise type_error("EB003", text, node)
+    info = checker.sets[element.set or ""]
+    stepped = info.kind == "periods" and node.function == "dt"
+    if node.function != "pos" and info.kind not in CLOCKED and not stepped:
         raise type_error("EB003", f"{node.function} needs an element of a time set", node)
-    step = parse_unit(checker.sets[element.set or ""].step_unit or "h")
-    unit = {"dt": step, "clock": HOUR}.get(node.function, ONE)
+    unit = {"dt": parse_unit(info.step_unit or "h"), "clock": HOUR}.get(node.function, ONE)
     return Typed(replace(node, args=(element.node,)), "number", unit)
 
 
 def _at(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     """``at(q, D)``: the period of the set D in which a period or an instant lies."""
-    element = _timed(checker, node, 0, scope)
+    element = _clocked(checker, node, 0, scope)
     target = _set_name(checker, node, 1)
     if checker.sets[target].kind != "time":
         raise type_error("EB003", f"{target} is no time set", node.args[1])
-    return Typed(replace(node, args=(element.node, node.args[1])), "index", set=target)
+    return Typed(replace(node, args=(element, node.args[1])), "index", set=target)
 
 
 def _within(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     """``within(q, d)``: whether the period q lies inside the period d."""
-    parts = [_timed(checker, node, which, scope) for which in (0, 1)]
-    return Typed(replace(node, args=tuple(part.node for part in parts)), "condition")
+    parts = tuple(_clocked(checker, node, which, scope) for which in (0, 1))
+    return Typed(replace(node, args=parts), "condition")
 
 
-def _timed(checker: "TypeChecker", node: Call, which: int, scope: Scope) -> Typed:
+def _clocked(checker: "TypeChecker", node: Call, which: int, scope: Scope) -> Node:
     element = checker.check(node.args[which], scope)
-    if element.sort != "index" or checker.sets[element.set or ""].kind not in ("time", "instants"):
+    if element.sort != "index" or checker.sets[element.set or ""].kind not in CLOCKED:
         text = f"{node.function} needs an element of a time set"
         raise type_error("EB003", text, node.args[which])
-    return element
+    return element.node
 
 
 def _probability(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
@@ -91,11 +75,16 @@ def _probability(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
 def _piecewise(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     """``piecewise(x, xs, ys)``: interpolation in a table of breakpoints and values."""
     at = checker.operand(node.args[0], scope)
-    xs, unit = _points(checker, node.args[1], scope, at.unit if not at.bare else None)
+    xs, unit = _points(checker, node.args[1], scope, None if at.bare else at.unit)
     if at.bare:
         at = checker.convert(at, unit)
     ys, result = _points(checker, node.args[2], scope, None)
-    _same_points(checker, node, xs, ys)
+    sizes = [_count(checker, points) for points in (xs, ys)]
+    if sizes[0] != sizes[1] and all(size.isdigit() == sizes[0].isdigit() for size in sizes):
+        text = f"there are {sizes[0]} breakpoints and {sizes[1]} values"
+        if not sizes[0].isdigit():
+            text = f"the breakpoints run over {sizes[0]}, the values over {sizes[1]}"
+        raise type_error("EB003", text, node, "both need the same points")
     degree = NONLINEAR if at.degree else 0
     return Typed(replace(node, args=(at.node, xs, ys)), "number", result, degree)
 
@@ -117,27 +106,18 @@ def _points(
     if len(node.indices) != len(symbol.dims) - 1:
         text = f"{node.name} is named here without its last index, over which its points run"
         raise type_error("EB003", text, node, f"it is indexed by {', '.join(symbol.dims) or '–'}")
-    checker.used.add(node.name)
     plain: Node = replace(node, indices=tuple(checker.index(i, scope) for i in node.indices))
     wanted = unit or symbol.unit
-    converted = checker.convert(Typed(plain, "number", symbol.unit), wanted)
-    return converted.node, wanted
+    return checker.convert(Typed(plain, "number", symbol.unit), wanted).node, wanted
 
 
-def _same_points(checker: "TypeChecker", node: Call, xs: Node, ys: Node) -> None:
-    sizes = []
-    for points in (xs, ys):
-        inner = points.operand if isinstance(points, Convert) else points
-        if isinstance(inner, Members):
-            sizes.append(str(len(inner.items)))
-        else:
-            assert isinstance(inner, Ref)
-            sizes.append(checker.symbols[inner.name].dims[-1])
-    if sizes[0] != sizes[1] and all(size.isdigit() == sizes[0].isdigit() for size in sizes):
-        text = f"there are {sizes[0]} breakpoints and {sizes[1]} values"
-        if not sizes[0].isdigit():
-            text = f"the breakpoints run over {sizes[0]}, the values over {sizes[1]}"
-        raise type_error("EB003", text, node, "both need the same points")
+def _count(checker: "TypeChecker", points: Node) -> str:
+    """Return how many points are listed, or the set over which those of a parameter run."""
+    inner = points.operand if isinstance(points, Convert) else points
+    if isinstance(inner, Members):
+        return str(len(inner.items))
+    assert isinstance(inner, Ref)
+    return checker.symbols[inner.name].dims[-1]
 
 
 def _where(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
@@ -146,12 +126,8 @@ def _where(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
 
 
 def _statement(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
-    raise type_error(
-        "EB010",
-        f"{node.function} states a constraint and has no value",
-        node,
-        "make it a constraint of its own",
-    )
+    text = f"{node.function} states a constraint and has no value"
+    raise type_error("EB010", text, node, "make it a constraint of its own")
 
 
 def _prev(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
@@ -173,13 +149,9 @@ def _elementary(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
             needed = "a pure number or a square, as kW^2"
             unit = argument.unit.root()
         plain = checker.convert(argument, unit**2)
-    except (ExpressionError, UnitError):
-        raise type_error(
-            "EB005",
-            f"{node.function} needs {needed}, this is {argument.unit}",
-            node,
-            "divide by a reference value first",
-        ) from None
+    except (grammar.ExpressionError, UnitError):
+        text = f"{node.function} needs {needed}, this is {argument.unit}"
+        raise type_error("EB005", text, node, "divide by a reference value first") from None
     degree = NONLINEAR if plain.degree else 0
     return Typed(replace(node, args=(plain.node,)), "number", unit, degree)
 
@@ -188,67 +160,47 @@ def _extreme(checker: "TypeChecker", node: Call, scope: Scope) -> Typed:
     parts = [checker.operand(part, scope) for part in node.args]
     if node.function == "abs":
         checker.refuse_point(parts[0], node.args[0])
-    unit = next((part.unit for part in parts if not part.bare), ONE)
-    first = next((k for k, part in enumerate(parts, 1) if not part.bare), 1)
+    first = next((k for k, part in enumerate(parts) if not part.bare), 0)
+    unit = ONE if parts[first].bare else parts[first].unit
     aligned = [
-        checker.align((f"argument {first}", f"argument {k}"), written, part, unit)
-        for k, (written, part) in enumerate(zip(node.args, parts, strict=True), 1)
+        checker.align((f"argument {first + 1}", f"argument {k}"), part, unit)
+        for k, part in enumerate(parts, 1)
     ]
     degree = NONLINEAR if any(part.degree for part in aligned) else 0
-    args = tuple(part.node for part in aligned)
-    return Typed(replace(node, args=args), "number", unit, degree)
+    return Typed(replace(node, args=tuple(p.node for p in aligned)), "number", unit, degree)
 
 
 CALLS: dict[str, Callable[["TypeChecker", Call, Scope], Typed]] = {
-    "abs": _extreme,
+    **dict.fromkeys(("first", "last", "len"), _set_function),
+    **dict.fromkeys(("clock", "dt", "hour", "pos", "weekday"), _element_function),
+    **dict.fromkeys(("complements", "either", "exclusive", "implies"), _statement),
+    **dict.fromkeys(("abs", "max", "min"), _extreme),
+    **dict.fromkeys(ELEMENTARY, _elementary),
     "at": _at,
-    "clock": _element_function,
-    "complements": _statement,
-    "dt": _element_function,
-    "either": _statement,
-    "exclusive": _statement,
-    "first": _set_function,
-    "hour": _element_function,
-    "implies": _statement,
-    "last": _set_function,
-    "len": _set_function,
-    "max": _extreme,
-    "min": _extreme,
     "piecewise": _piecewise,
-    "pos": _element_function,
     "prev": _prev,
     "prob": _probability,
-    "weekday": _element_function,
     "where": _where,
     "within": _within,
-    **dict.fromkeys(ELEMENTARY, _elementary),
 }
-
-
-# --- rewritten expressions ----------------------------------------------------------------------
 
 
 def weighted(node: Reduce, sets: Mapping[str, SetInfo]) -> Node:
     """Return the body of an expectation times the probability of each scenario."""
     binder = node.binders[0]
     if len(node.binders) > 1 or sets[binder.set].kind != "scenario" or node.where is not None:
-        raise type_error(
-            "EB003", "expect runs over one scenario set", node, "write expect(cost[s] for s in S)"
-        )
+        hint = "write expect(cost[s] for s in S)"
+        raise type_error("EB003", "expect runs over one scenario set", node, hint)
     probability = Call(node.body.span, "prob", (Ref(binder.span, binder.names[0], ()),))
-    return Binary(node.body.span, "*", probability, node.body)
+    return grammar.Binary(node.body.span, "*", probability, node.body)
 
 
 def first_index(node: Reduce) -> Node:
     """Return the least position at which a condition holds; the size of the set where none is."""
     binder = node.binders[0]
     if len(node.binders) > 1 or len(binder.names) > 1:
-        raise type_error(
-            "EB003",
-            "first_index runs over one set",
-            node,
-            "write first_index(x[t] <= 0 for t in T)",
-        )
+        hint = "write first_index(x[t] <= 0 for t in T)"
+        raise type_error("EB003", "first_index runs over one set", node, hint)
     position = Call(node.body.span, "pos", (Ref(binder.span, binder.names[0], ()),))
     none = Call(node.body.span, "len", (Ref(binder.span, binder.set, ()),))
     found: Node = Choice(node.body.span, node.body, position, none)
@@ -258,12 +210,12 @@ def first_index(node: Reduce) -> Node:
 
 
 def instead(node: Node) -> str:
-    """Say how a constraint is written that somebody has joined or negated."""
-    if isinstance(node, Logic) and node.op == "or":
+    """Say how a constraint is written that is joined or negated."""
+    if isinstance(node, grammar.Logic) and node.op == "or":
         return "write either(r1, r2) for at least one of them"
-    if isinstance(node, Logic):
+    if isinstance(node, grammar.Logic):
         return "write a constraint for each, or a chain as 1 <= x <= 5"
-    if isinstance(node, Unary) and node.op == "not":
+    if isinstance(node, grammar.Unary) and node.op == "not":
         return "state the comparison that holds instead"
     return "use <=, >= or =="
 
@@ -280,7 +232,7 @@ def converted(node: Node, factor: float, shift: float) -> Node:
     return Convert(node.span, node, factor, shift)
 
 
-def clock_literal(text: Text) -> Number:
+def clock_literal(text: grammar.Text) -> Number:
     """Return a time of the day, as '07:30', in hours."""
     hours, _, minutes = text.value.partition(":")
     if not (hours.isdigit() and minutes.isdigit()) or int(minutes) > 59 or int(hours) > 24:
@@ -292,3 +244,13 @@ def close(name: str, known: Iterable[object]) -> str | None:
     """Return a question for the known name that is nearest to one that is not."""
     near = get_close_matches(name, [str(k) for k in known], n=1)
     return f"did you mean {near[0]}?" if near else None
+
+
+def unit_hint(typed: Typed, wanted: Unit) -> str | None:
+    """Return what repairs the commonest slips: a power for an energy, a number without unit."""
+    for unit in () if typed.unit.is_point or wanted.is_point else (HOUR, parse_unit("timeunit")):
+        if (typed.unit * unit).dimension == wanted.dimension:
+            return "multiply by dt(t)"
+        if (typed.unit / unit).dimension == wanted.dimension:
+            return "divide by dt(t), of a level take the change, as (soc[t+1] - soc[t])/dt(t)"
+    return None if typed.unit.dimension else f"give a number its unit, as 5[{wanted}]"

@@ -29,8 +29,6 @@ def holds(op: str, left: Floats | float, right: Floats | float, zero: float = 0.
     ``zero``: how far the zero of a scale lies from the absolute one, as of temperatures, in its
     unit.
 
-    Examples
-    --------
     >>> bool(holds("<=", 0.1 + 0.2, 0.3)), bool(holds("<", 0.3, 0.1 + 0.2))
     (True, False)
     """

@@ -3,13 +3,13 @@
 ``file.csv#column`` is a column. Alone it fills one index in the order of the rows; with ``keys``,
 the columns that name the elements, rows may stand in any order and there may be several indices.
 ``file.csv#*`` is a wide table: one row for each element, one column for each element of another
-set. ``file.nc#variable`` is an array whose dimensions are matched to the sets by their labels or
-time stamps. Whatever does not fit exactly is an error with its place in the file.
+set. ``file.nc#variable`` is an array: its dimensions are the sets, by ``keys``, by name or in their
+order. Whatever does not fit exactly is an error with its place in the file.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,16 +19,9 @@ from engiagent.blueprint.document import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
 from engiagent.blueprint.timeaxis import Floats, Ints, TimeAxis
-from engiagent.blueprint.values import (
-    Array,
-    FileColumn,
-    check_stamps,
-    split_reference,
-    unify_units,
-    unit_of,
-)
+from engiagent.blueprint.values import Array, check_stamps, split_reference, unify_units, unit_of
 from engiagent.errors import InputError
-from engiagent.io.gridfiles import GridVariable, as_long_table, as_table, read_grid
+from engiagent.io.gridfiles import GridVariable, as_long_table, read_grid
 from engiagent.io.tabular import TableColumn, TableFile, read_table
 from engiagent.units.currencies import unit_of_column
 from engiagent.units.unit import Unit, UnitError, conversion
@@ -36,36 +29,26 @@ from engiagent.units.unit import Unit, UnitError, conversion
 MAX_VALUES: Final = 50_000_000
 _CLOCK: Final = re.compile(r"(\d{1,2}):(\d{2})(?::00(?:\.0+)?)?(\+\d+d)?")
 
+Sets = tuple[IndexSet, ...]
+
 
 @dataclass(frozen=True)
 class Wanted:
     """What a parameter wants of a file."""
 
-    sets: tuple[IndexSet, ...]
+    sets: Sets
     unit: Unit | None  # the unit of the values; None for labels
     overridden: bool  # whether the file's own unit is to be ignored
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of the sets."""
-        return tuple(s.size for s in self.sets)
-
-    @property
-    def parts(self) -> tuple[IndexSet, ...]:
-        """The sets, each tuple set replaced by the sets of its parts."""
-        return tuple(part for s in self.sets for part in s.root.factors or (s,))
-
     def empty(self) -> Array:
         """Return an array to fill."""
-        if np.prod(self.shape, dtype=np.float64) > MAX_VALUES:
+        shape = tuple(s.size for s in self.sets)
+        if np.prod(shape, dtype=np.float64) > MAX_VALUES:
             raise ValueError(f"the sets have more than {MAX_VALUES} combinations")
-        return np.empty(self.shape, dtype=object if self.unit is None else np.float64)
+        return np.empty(shape, dtype=object if self.unit is None else np.float64)
 
     def taken(self, column: TableColumn) -> Array:
-        """Return the cells of a column, converted.
-
-        Raises UnitError when the column is in a unit that does not fit, with file and column.
-        """
+        """Return the cells of a column, converted."""
         if self.unit is None:
             return np.array(column.texts(), dtype=object)
         if column.is_text and column.texts() and parse_stamp(column.texts()[0]) is not None:
@@ -85,6 +68,11 @@ class Wanted:
         return values if (factor, shift) == (1.0, 0.0) else values * factor + shift
 
 
+def parts_of(sets: Sets) -> Sets:
+    """Return sets, each tuple set replaced by the sets of its parts."""
+    return tuple(part for s in sets for part in s.root.factors or (s,))
+
+
 def listed(index_set: IndexSet) -> str:
     """Return the first few elements of a set as what was expected."""
     shown = ", ".join(map(label_text, index_set.labels[:4]))
@@ -96,76 +84,61 @@ def label_text(label: object) -> str:
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
-def element_text(flat: int, sets: tuple[IndexSet, ...]) -> str:
+def element_text(flat: int, sets: Sets) -> str:
     """Return the element at a flat position in the grid of some sets as text."""
     places = np.unravel_index(flat, tuple(s.size for s in sets))
     return ", ".join(label_text(s.labels[int(k)]) for s, k in zip(sets, places, strict=True))
 
 
-def file_values(
-    d: ParameterDef, sets: tuple[IndexSet, ...], folder: Path | None, labels: bool = False
-) -> Array:
+def file_values(d: ParameterDef, sets: Sets, folder: Path | None, labels: bool = False) -> Array:
     """Return the values that ``data`` of a parameter refers to, shape as the sets.
 
     Numbers are in :func:`~engiagent.blueprint.values.unit_of`; labels are texts.
-
-    Raises InputError for whatever is wrong in the file, with its line and column; UnitError when
-    the file is in a unit of another dimension; ValueError when the reference itself does not fit
-    the parameter.
     """
-    unit = None if labels else unit_of(d)
-    wanted = Wanted(sets, unit, d.unit_override is not None)
+    wanted = Wanted(sets, None if labels else unit_of(d), d.unit_override is not None)
     reference = str(d.data)
     file, name = split_reference(reference)
     if folder is None:
         raise InputError(f"{reference!r} cannot be read: the blueprint has no folder with data")
     keys = tuple(d.keys)
     if file.lower().endswith(".nc") and name != "*":
-        grid = read_grid(folder, file, name)
-        table, keys = _array_table(grid, keys, wanted)
+        table, keys = _array_table(read_grid(folder, file, name), keys, sets)
     else:
         table = read_table(folder, file)
     if name == "*":
-        values = _wide(table, keys, wanted)
-    elif keys:
-        values = _long(table, table.column(name), keys, wanted)
+        columns, values = _wide(table, keys, wanted)
     else:
-        values = _in_order(FileColumn.of(table, table.column(name)), wanted)
-    own_units = any(column.unit_text for column in _value_columns(table, name, keys))
+        columns = [table.column(name)]
+        values = (_long if keys else _in_order)(table, columns[0], keys, wanted)
+    own_units = any(column.unit_text for column in columns)
     if isinstance(d.unit, FrozenMap) and not (labels or wanted.overridden or own_units):
         values = unify_units(values, d.unit, sets)
     return values
 
 
-def _value_columns(table: TableFile, name: str, keys: Sequence[str]) -> Iterator[TableColumn]:
-    key_columns = {table.column(key).position for key in keys}
-    if name != "*":
-        yield table.column(name)
-    else:
-        yield from (c for c in table.columns.values() if c.position not in key_columns)
-
-
-# -- rows in order --------------------------------------------------------------------------------
-
-
-def _in_order(column: FileColumn, wanted: Wanted) -> Array:
+def _in_order(
+    table: TableFile, column: TableColumn, keys: tuple[str, ...], wanted: Wanted
+) -> Array:
     """Return a column whose rows are the elements of the only set, one after the other."""
     if len(wanted.sets) > 1:
         raise ValueError(
             "a file column fills a parameter with one index; for several name the columns that "
             'hold the elements, as "keys": ["from", "to"]'
         )
-    size, rows = wanted.sets[0].size if wanted.sets else 1, len(column.column)
-    if rows != size:
-        what = f"{wanted.sets[0].name} has" if wanted.sets else "a single value is"
-        number = f"{size} elements" if wanted.sets else "needed"
-        raise ValueError(f"{column.reference} has {rows} rows, but {what} {number}")
-    values = wanted.taken(column.column)
+    size = wanted.sets[0].size if wanted.sets else 1
+    if table.rows != size:
+        needed = (
+            f"{wanted.sets[0].name} has {size} elements"
+            if wanted.sets
+            else "a single value is needed"
+        )
+        raise ValueError(f"{table.name}#{column.name} has {table.rows} rows, but {needed}")
+    values = wanted.taken(column)
     if not wanted.sets:
         return values.reshape(())
     only = wanted.sets[0]
     if only.axis is not None and only.root is only and only.kind == "time":
-        check_stamps(column, only.axis)
+        check_stamps(table, only.axis)
     return values
 
 
@@ -174,38 +147,44 @@ def _in_order(column: FileColumn, wanted: Wanted) -> Array:
 
 def _long(table: TableFile, column: TableColumn, keys: tuple[str, ...], wanted: Wanted) -> Array:
     """Return a column whose rows say by key columns which element they are for."""
-    key_columns = _key_columns(table, keys, wanted.parts, wanted.sets)
-    rows = _flat_positions(table, key_columns, wanted.sets)
     values = wanted.empty()
-    _refuse_holes(table, rows, key_columns, wanted.sets)
-    values.reshape(-1)[rows] = wanted.taken(column)
+    values.reshape(-1)[_rows_by_key(table, keys, wanted.sets)] = wanted.taken(column)
     return values
 
 
-def _key_columns(
-    table: TableFile, keys: tuple[str, ...], parts: tuple[IndexSet, ...], sets: tuple[IndexSet, ...]
-) -> list[TableColumn]:
+def _rows_by_key(table: TableFile, keys: tuple[str, ...], sets: Sets) -> Ints:
+    """Return, for each row, where it stands in the grid of the sets: each place once."""
+    parts = parts_of(sets)
     if len(keys) != len(parts):
-        listed = ", ".join(part.name for part in parts) or "no set"
-        raise ValueError(
-            f"'keys' names {len(keys)} columns, but the index needs {len(parts)}: one each for "
-            f"{listed}"
-        )
+        each = ", ".join(part.name for part in parts) or "no set"
+        text = f"'keys' names {len(keys)} columns, but the index needs {len(parts)}: one each for"
+        raise ValueError(f"{text} {each}")
     if len(set(keys)) != len(keys):
         raise ValueError("'keys' names a column twice")
-    return [table.column(key) for key in keys]
-
-
-def _flat_positions(
-    table: TableFile, keys: Sequence[TableColumn], sets: tuple[IndexSet, ...]
-) -> Ints:
-    """Return, for each row, where it stands in the grid of the sets."""
+    columns = [table.column(key) for key in keys]
     flat: Ints = np.zeros(table.rows, dtype=np.int64)
-    rest = list(keys)
+    rest = list(columns)
     for index_set in sets:
         count = len(index_set.root.factors) or 1
         chosen, rest = rest[:count], rest[count:]
         flat = flat * index_set.size + _set_positions(chosen, index_set)
+    size = int(np.prod([s.size for s in sets], dtype=np.int64))
+    order = np.argsort(flat, kind="stable")
+    again = np.flatnonzero(np.diff(flat[order]) == 0)
+    if len(again):
+        first, second = (int(order[k]) for k in (again[0], again[0] + 1))
+        line = columns[0].line(first)
+        place = f"line {line}" if line is not None else f"row {first + 1}"
+        label = ", ".join(key.texts()[second] for key in columns)
+        raise columns[0].error(second, f"a second row for this element, after {place}", label)
+    if table.rows < size:
+        there = np.zeros(size, dtype=bool)
+        there[flat] = True
+        more = size - table.rows - 1
+        text = f"no row for {element_text(int(np.argmin(there)), sets)}"
+        expected = f"a row for every element of {' x '.join(s.name for s in sets)}"
+        text += f" and {more} more" if more else ""
+        raise InputError(text, table.name, expected=expected)
     return flat
 
 
@@ -231,120 +210,53 @@ def _known(key: TableColumn, index_set: IndexSet) -> Ints:
     return found
 
 
-def _refuse_holes(
-    table: TableFile, flat: Ints, keys: Sequence[TableColumn], sets: tuple[IndexSet, ...]
-) -> None:
-    """Raise when two rows are for one element, or none is."""
-    size = int(np.prod([s.size for s in sets], dtype=np.int64))
-    order = np.argsort(flat, kind="stable")
-    again = np.flatnonzero(np.diff(flat[order]) == 0)
-    if len(again):
-        first, second = (int(order[k]) for k in (again[0], again[0] + 1))
-        line = keys[0].line(first)
-        place = f"line {line}" if line is not None else f"row {first + 1}"
-        label = ", ".join(key.texts()[second] for key in keys)
-        raise keys[0].error(second, f"a second row for this element, after {place}", found=label)
-    if table.rows < size:
-        there = np.zeros(size, dtype=bool)
-        there[flat] = True
-        absent = element_text(int(np.argmin(there)), sets)
-        more = size - table.rows - 1
-        raise InputError(
-            f"no row for {absent}" + (f" and {more} more" if more else ""),
-            table.name,
-            expected=f"a row for every element of {' x '.join(s.name for s in sets)}",
-        )
-
-
 # -- arrays ---------------------------------------------------------------------------------------
 
 
 def _array_table(
-    grid: GridVariable, keys: tuple[str, ...], wanted: Wanted
+    grid: GridVariable, keys: tuple[str, ...], sets: Sets
 ) -> tuple[TableFile, tuple[str, ...]]:
-    """Return an array as a long table, and its key columns in the order of the sets.
-
-    Raises InputError when the dimensions do not fit the sets.
-    """
-    parts, file, dims = wanted.parts, grid.file, grid.dims
-    if len(keys) > 1 and len(dims) == 1:
-        return as_table(grid), keys
+    """Return an array as a long table, and its key columns in the order of the sets."""
+    parts, file, dims = parts_of(sets), grid.file, grid.dims
     if len(dims) != len(parts):
         needed = ", ".join(part.name for part in parts) or "a single value"
         what = f"the variable {grid.name!r} runs over other sets"
         raise InputError(what, file, found=f"({', '.join(dims)})", expected=needed)
-    order = _dimensions(grid, keys, parts)
+    names = [part.name for part in parts]
+    order = keys or (tuple(names) if sorted(names) == sorted(dims) else dims)
+    if sorted(order) != sorted(dims):
+        found, expected = ", ".join(keys), ", ".join(dims)
+        raise InputError("'keys' must name every dimension once", file, None, None, found, expected)
     labels = {}
-    for dim, key, part in zip(order, keys or order, parts, strict=True):
-        texts, size = _labels_along(grid, dim, key), grid.values.shape[dims.index(dim)]
+    for dim, part in zip(order, parts, strict=True):
+        texts, size = _labels_along(grid, dim), grid.values.shape[dims.index(dim)]
         undated = part.root.axis is not None and not part.root.axis.dated
         if texts is None or (undated and part.root.kind in ("time", "instants")):
             if size != part.size:
                 expected = f"{part.size}, as {part.name} has elements"
                 found = f"{size} along {dim}"
-                raise InputError("wrong number of values", file, found=found, expected=expected)
+                raise InputError("wrong number of values", file, None, None, found, expected)
             texts = tuple(map(label_text, part.labels))
         labels[dim] = texts
-    table = as_long_table(grid, labels)
-    column = table.columns[grid.name]
-    if any(s.root.factors for s in wanted.sets) and not column.is_text:
-        # Of a matrix, a sparse set takes the places that hold something.
-        there = np.flatnonzero(np.isfinite(np.asarray(column.cells))).tolist()
-        rows = {name: c.rows(there) for name, c in table.columns.items()}
-        table = replace(table, columns=rows, rows=len(there))
-    return table, tuple(order)
+    return as_long_table(grid, labels), tuple(order)
 
 
-def _dimensions(
-    grid: GridVariable, keys: tuple[str, ...], parts: tuple[IndexSet, ...]
-) -> list[str]:
-    """Return the dimension of each part: by 'keys', by name, by labels, else in their order."""
-    dims = grid.dims
-    if keys:
-        named = [k if k in dims else grid.coordinates.get(k, (None, ()))[0] for k in keys]
-        if None in named:
-            what = f"there is no dimension {keys[named.index(None)]!r}"
-            raise InputError(what, grid.file, expected=", ".join(dims))
-        if sorted(map(str, named)) != sorted(dims):
-            found = ", ".join(keys)
-            raise InputError("'keys' must name every dimension once", grid.file, found=found)
-        return [str(dim) for dim in named]
-    names = [part.name for part in parts]
-    if sorted(names) == sorted(dims):
-        return names
-    fits = [[dim for dim in dims if _holds(_labels_along(grid, dim, dim), p)] for p in parts]
-    chosen = [found[0] for found in fits if len(found) == 1]
-    return chosen if len(set(chosen)) == len(parts) else list(dims)
-
-
-def _labels_along(grid: GridVariable, dim: str, key: str) -> tuple[str, ...] | None:
-    """Return the labels along a dimension: those of a key, its own, or the only time stamps."""
-    for name in (key, dim):
-        if name in grid.coordinates and grid.coordinates[name][0] == dim:
-            return grid.coordinates[name][1]
-    stamped = [
-        texts
-        for along, texts in grid.coordinates.values()
-        if along == dim and texts and parse_stamp(texts[0]) is not None
-    ]
+def _labels_along(grid: GridVariable, dim: str) -> tuple[str, ...] | None:
+    """Return the labels along a dimension: its own, or the only time stamps."""
+    along = {name: texts for name, (own, texts) in grid.coordinates.items() if own == dim}
+    if dim in along:
+        return along[dim]
+    stamped = [t for t in along.values() if t and parse_stamp(t[0]) is not None]
     return stamped[0] if len(stamped) == 1 else None
-
-
-def _holds(texts: tuple[str, ...] | None, part: IndexSet) -> bool:
-    """Whether labels are those of a set."""
-    if texts is None or len(texts) < part.size:
-        return False
-    try:
-        return bool(np.all(np.isin(np.arange(part.size), positions_in(texts, part))))
-    except ValueError:
-        return False
 
 
 # -- wide tables ----------------------------------------------------------------------------------
 
 
-def _wide(table: TableFile, keys: tuple[str, ...], wanted: Wanted) -> Array:
-    """Return a table with a column for each element of one set."""
+def _wide(
+    table: TableFile, keys: tuple[str, ...], wanted: Wanted
+) -> tuple[list[TableColumn], Array]:
+    """Return the columns of a table with one for each element of a set, and their values."""
     if len(wanted.sets) < 2:
         raise ValueError("'#*' is for a parameter with two or more indices")
     chosen = {table.column(key).position for key in keys}
@@ -354,43 +266,33 @@ def _wide(table: TableFile, keys: tuple[str, ...], wanted: Wanted) -> Array:
     across = _set_across(rest, wanted.sets)
     down = tuple(s for s in wanted.sets if s is not wanted.sets[across])
     columns = _columns_of(wanted.sets[across], rest, table)
-    if keys:
-        parts = Wanted(down, None, False).parts
-        key_columns = _key_columns(table, keys, parts, down)
-        rows = _flat_positions(table, key_columns, down)
-        _refuse_holes(table, rows, key_columns, down)
-    else:
-        rows = _rows_in_order(table, down)
-    size = int(np.prod([s.size for s in down], dtype=np.int64))
+    rows = _rows_by_key(table, keys, down) if keys else _rows_in_order(table, down)
     values = wanted.empty()
+    shape = [s.size for s in down]
     for position, column in enumerate(columns):
-        cells = np.empty(size, dtype=values.dtype)
+        cells = np.empty(int(np.prod(shape, dtype=np.int64)), dtype=values.dtype)
         cells[rows] = wanted.taken(column)
-        np.moveaxis(values, across, -1)[..., position] = cells.reshape([s.size for s in down])
-    return values
+        np.moveaxis(values, across, -1)[..., position] = cells.reshape(shape)
+    return columns, values
 
 
 def _is_stamps(column: TableColumn) -> bool:
     return column.is_text and parse_stamp(column.texts()[0]) is not None
 
 
-def _rows_in_order(table: TableFile, down: tuple[IndexSet, ...]) -> Ints:
+def _rows_in_order(table: TableFile, down: Sets) -> Ints:
     if len(down) > 1:
         raise ValueError("name the columns that hold the elements of each row in 'keys'")
     only = down[0]
     if table.rows != only.size:
-        raise ValueError(
-            f"{table.name} has {table.rows} rows, but {only.name} has {only.size} elements"
-        )
-    for column in table.columns.values():
-        if _is_stamps(column) and only.root.kind == "time" and only.root.axis is not None:
-            if only.root is only:
-                check_stamps(FileColumn.of(table, column), only.root.axis)
-            break
+        text = f"{table.name} has {table.rows} rows, but {only.name} has {only.size} elements"
+        raise ValueError(text)
+    if only.root is only and only.kind == "time" and only.axis is not None:
+        check_stamps(table, only.axis)
     return np.arange(table.rows, dtype=np.int64)
 
 
-def _set_across(columns: Sequence[TableColumn], sets: tuple[IndexSet, ...]) -> int:
+def _set_across(columns: Sequence[TableColumn], sets: Sets) -> int:
     """Return the set whose labels the headers are: the one of which most are there."""
     headers = {text for c in columns for text in (c.name, c.header)}
     shares = [
@@ -421,9 +323,8 @@ def _columns_of(
     for column in columns:
         if column.position not in positions:
             text = f"the column {column.header!r} is no element of {index_set.name}"
-            raise InputError(
-                text, table.name, 1, expected=f"{listed(index_set)}, or a column named in 'keys'"
-            )
+            expected = f"{listed(index_set)}, or a column named in 'keys'"
+            raise InputError(text, table.name, 1, expected=expected)
     return found
 
 
@@ -435,8 +336,6 @@ def positions_in(texts: Sequence[str], index_set: IndexSet) -> Ints:
 
     A set with dates is matched by moments: stamps with an offset by the instant, others by the
     wall clock of the set's zone. All stamps may also name the ends of the periods.
-
-    Raises ValueError when the stamps cannot be told apart, as in the hour that a clock shows twice.
     """
     root = index_set.root
     if root.kind in ("time", "instants") and root.axis is not None and root.axis.dated:
@@ -473,31 +372,21 @@ def _stamp_positions(texts: Sequence[str], root: IndexSet, axis: TimeAxis) -> In
 
 
 def _nearest(seconds: Floats, edges: Floats, root: IndexSet) -> Ints:
-    """Return where each moment stands among the edges, to the half second."""
-    if np.any(np.diff(edges) <= 0):
-        return _repeated(seconds, edges, root)
-    return _search(seconds, edges, np.arange(len(edges)))
+    """Return where each moment stands among the edges, to the half second.
 
-
-def _repeated(seconds: Floats, edges: Floats, root: IndexSet) -> Ints:
-    """Match wall-clock times of a day on which the clock is put back.
-
-    The hour that is shown twice is told apart only where the file is in the order of the set.
+    On a day on which the clock is put back, the hour that is shown twice is told apart only where
+    the file is in the order of the set.
     """
     if len(seconds) == len(edges) and np.all(np.abs(seconds - edges) < 0.5):
         return np.arange(len(edges), dtype=np.int64)
     order = np.argsort(edges, kind="stable")
-    twice = np.diff(edges[order]) < 0.5
-    doubtful = edges[order][:-1][twice]
+    ordered = edges[order]
+    doubtful = ordered[:-1][np.diff(ordered) < 0.5]
     if np.any(np.abs(seconds[:, None] - doubtful[None, :]) < 0.5):
         raise ValueError(
             f"the clock of {root.name} shows an hour twice; write the time stamps with their "
             "offset from UTC, as 2025-10-26T02:00+02:00, or the rows in the order of the periods"
         )
-    return _search(seconds, edges[order], order)
-
-
-def _search(seconds: Floats, ordered: Floats, order: Ints) -> Ints:
     at = np.searchsorted(ordered, np.nan_to_num(seconds, nan=-np.inf) - 0.5)
     at = np.minimum(at, len(ordered) - 1)
     return np.where(np.abs(ordered[at] - seconds) < 0.5, order[at], -1)

@@ -491,7 +491,10 @@ class Blueprint(Shows):
     @classmethod
     def from_json(cls, text: str, file: str = "blueprint") -> Self:
         """Read a blueprint from its JSON text; errors name the JSON path."""
-        return cls._of(loads_strict(text, file), file)
+        data = loads_strict(text, file)
+        _validate(data, file)
+        result: Self = read_as(cls, data)
+        return result
 
     @classmethod
     def from_dict(cls, data: Any, file: str = "blueprint") -> Self:
@@ -500,19 +503,13 @@ class Blueprint(Shows):
         if path is not None:
             place = f"{json_path(path)}{_name_of(data, path)}"
             raise InputError(f"{place}: a number that is not finite", file)
-        return cls._of(data, file)
-
-    @classmethod
-    def _of(cls, data: Any, file: str) -> Self:
-        """Read what a JSON text may hold."""
         _validate(data, file)
         result: Self = read_as(cls, data)
         return result
 
     def to_dict(self) -> dict[str, Any]:
         """Return the blueprint as plain lists and dictionaries, in the schema's order."""
-        result: dict[str, Any] = thaw(self)
-        return result
+        return dict(thaw(self))
 
     def to_json(self) -> str:
         """Return the canonical JSON text; reading it gives an equal blueprint."""
@@ -527,7 +524,7 @@ class Blueprint(Shows):
         """Return a copy in which fields of the core are replaced."""
         return replace(self, core_model_elements=replace(self.core, **changes))
 
-    # -- looking --------------------------------------------------------------------------------
+    # -- verbs, each in the module of engiagent.notebook that it imports -----------------------
 
     @cached_property
     def home(self) -> "Home":
@@ -580,16 +577,12 @@ class Blueprint(Shows):
     def _repr_latex_(self) -> str:
         return self.equations()._repr_latex_()
 
-    # -- editing --------------------------------------------------------------------------------
-
     def set(self, name: str, value: Any, unit: str | None = None) -> "Blueprint":
         """Return the blueprint with another value at a place.
 
-        ``name``: a parameter, a component's slot as ``battery.energy_capacity``, or a bound of a
-        variable as ``charge.upper``. ``value``: a number; for what has an index also numbers in
-        order, or a mapping from labels. ``unit``: of the value; None for the unit of the place.
-        Raises EngiagentError when the name leads nowhere, or the blueprint would not hold with the
-        value: with the findings that ``engiagent lint`` would print.
+        ``name``: a parameter, a component's slot as ``battery.energy_capacity``, or a bound as
+        ``charge.upper``. ``value``: a number; for what has an index also numbers in order, or a
+        mapping from labels; in ``unit``, by default that of the place.
         """
         from engiagent.notebook import blueprints
 
@@ -605,23 +598,11 @@ class Blueprint(Shows):
 
         return blueprints.with_patch(self, operations)
 
-    # -- solving --------------------------------------------------------------------------------
-
     def solve(self, *, progress: bool = True, **options: Any) -> "Solution":
         """Solve in memory, the solver in a process of its own.
 
-        Parameters
-        ----------
-        progress
-            Show how far it has come.
-        options
-            Limits and settings, as ``time_limit=60`` [s], ``gap=0.01`` or ``backend="scip"``.
-
-        Raises
-        ------
-        EngiagentError
-            When data are missing, or static analysis finds errors. A problem without a plan is a
-            solution without one: see its ``status``, and ask it to ``explain()``.
+        ``options``: limits and settings, as ``time_limit=60`` [s], ``gap=0.01`` or
+        ``backend="scip"``.
         """
         from engiagent.notebook import blueprints
 
@@ -641,10 +622,7 @@ class Blueprint(Shows):
         progress: bool = True,
         **options: Any,
     ) -> "Run":
-        """Take the blueprint through every stage and keep all of it in a folder.
-
-        Raises EngiagentError when the folder cannot be used.
-        """
+        """Take the blueprint through every stage and store all of it in a folder."""
         from engiagent.notebook import blueprints
 
         return blueprints.run(self, out, options, force=force, progress=progress)
@@ -652,18 +630,7 @@ class Blueprint(Shows):
     def check(
         self, schedule: Any, mapping: Mapping[str, str] | None = None, *, exact: bool = False
     ) -> "Certificate":
-        """Have a schedule from elsewhere checked against the blueprint.
-
-        Parameters
-        ----------
-        schedule, mapping, exact
-            As :meth:`engiagent.Problem.check` takes them.
-
-        Raises
-        ------
-        InputError
-            When the schedule cannot be read.
-        """
+        """Have an external schedule checked against the blueprint, as by ``Problem.check``."""
         from engiagent.notebook import blueprints
 
         return blueprints.check(self, schedule, mapping, exact=exact)
@@ -672,25 +639,20 @@ class Blueprint(Shows):
         """Say why there is no plan, no best one, or just this one; solves for it."""
         return self.solve(progress=False, **options).explain(seconds=seconds)
 
-    # -- studies --------------------------------------------------------------------------------
-
     def sweep(self, *variations: str, **given: Any) -> "Study":
-        """Solve over a grid of values.
+        """Solve over a grid of values, as ``"battery.energy_capacity=10..40:4[MWh]"``.
 
-        ``variations``: as ``"battery.energy_capacity=10..40:4[MWh]"`` or ``"price=*0.8,1,1.2"``.
         ``given``: ``show`` (expressions to read from each plan), ``certify``, ``out`` (a folder
-        that a sweep goes on from), ``progress``, and settings of the solver. Raises EngiagentError
-        when a name leads nowhere, or the blueprint is wrong.
+        that a sweep goes on from), ``progress``, and settings of the solver.
         """
         from engiagent.notebook.studies import study
 
         return study("sweep", self, variations, given)
 
     def pareto(self, *goals: str, **given: Any) -> "Study":
-        """Return the front between the objective and further goals.
+        """Return the front with further goals, as ``"peak=min:max(grid[t] for t in T)"``.
 
-        ``goals``: as ``"peak=min:max(grid[t] for t in T)"``. ``given``: ``method``, ``points``, and
-        what :meth:`sweep` takes.
+        ``given``: ``method``, ``points``, and what :meth:`sweep` takes.
         """
         from engiagent.notebook.studies import study
 
@@ -710,13 +672,8 @@ class Blueprint(Shows):
     def control(self, steps: int | None = None, **given: Any) -> "ClosedLoop":
         """Close the loop: plan, apply the first period, measure, plan again.
 
-        ``steps``: how many periods are applied; by default as many as the data allow. ``given``:
-        ``horizon`` (periods that a plan looks ahead, a day by default), ``plant`` (what answers),
-        ``actual`` (a file or series of what really comes), ``measured`` (states at the start),
-        ``limits`` (what may be relaxed, the first to be given up first), ``end`` (``refuse``,
-        ``hold`` or ``repeat`` after the data), ``progress``, and settings of the solver; see
-        :func:`engiagent.control.control`. Raises EngiagentError when there is no state to measure,
-        data do not suffice, or the first step has no plan.
+        ``steps``: how many periods are applied, by default as many as the data allow. ``given``:
+        see :func:`engiagent.control.control`, and ``progress``.
         """
         from engiagent.notebook.loops import control
 
@@ -791,20 +748,14 @@ def _validate(data: Any, file: str) -> None:
         _validator().iter_errors(data), key=lambda e: [str(p).zfill(9) for p in e.absolute_path]
     )
     found = []
-    for error in map(_deepest, errors):
-        path = json_path(error.absolute_path)
-        named = _name_of(data, list(error.absolute_path))
-        found.append(f"{path}{named}: {_message(error)}")
+    for error in errors:
+        while error.context:  # of an 'anyOf' the error that lies deepest
+            error = max(error.context, key=lambda e: len(e.absolute_path))
+        path = list(error.absolute_path)
+        found.append(f"{json_path(path)}{_name_of(data, path)}: {_message(error)}")
     if found:
         more = [f"and {len(found) - MOST_ERRORS} more"] if len(found) > MOST_ERRORS else []
         raise InputError("\n".join([*dict.fromkeys(found[:MOST_ERRORS]), *more]), file)
-
-
-def _deepest(error: Any) -> Any:
-    """Return the error of an 'anyOf' that lies deepest."""
-    while error.context:
-        error = max(error.context, key=lambda e: len(e.absolute_path))
-    return error
 
 
 _FORMS: Final = {
@@ -818,29 +769,27 @@ _FORMS: Final = {
 def _message(error: Any) -> str:
     found = repr(error.instance)
     found = found if len(found) <= 60 else found[:57] + "..."
-    if error.validator == "additionalProperties":
-        known = sorted(error.schema.get("properties", {}))
-        extra = [key for key in error.instance if key not in known]
-        return f"unknown field {', '.join(map(repr, extra))}; known are {', '.join(known)}"
-    if error.validator == "required":
-        absent = [key for key in error.validator_value if key not in error.instance]
-        return f"the field {', '.join(map(repr, absent))} is missing"
-    if error.validator == "enum":
-        return f"found {found}; expected one of {', '.join(map(repr, error.validator_value))}"
-    if error.validator == "const":
-        return f"found {found}; expected {error.validator_value!r}"
-    if error.validator == "type":
-        wanted = error.validator_value
-        return (
-            f"found {found}; expected {wanted if isinstance(wanted, str) else ' or '.join(wanted)}"
-        )
-    if error.validator == "pattern":
-        field = str(error.absolute_path[-1]) if error.absolute_path else ""
-        return f"found {found}; expected {_FORMS.get(field, 'an identifier, as soc or P_max')}"
-    if error.validator == "maxLength":
-        return (
-            f"too long: {len(error.instance)} characters; expected at most {error.validator_value}"
-        )
+    wanted = error.validator_value
+    match error.validator:
+        case "additionalProperties":
+            known = sorted(error.schema.get("properties", {}))
+            extra = ", ".join(repr(key) for key in error.instance if key not in known)
+            return f"unknown field {extra}; known are {', '.join(known)}"
+        case "required":
+            absent = ", ".join(repr(key) for key in wanted if key not in error.instance)
+            return f"the field {absent} is missing"
+        case "enum":
+            return f"found {found}; expected one of {', '.join(map(repr, wanted))}"
+        case "const":
+            return f"found {found}; expected {wanted!r}"
+        case "type":
+            wanted = wanted if isinstance(wanted, str) else " or ".join(wanted)
+            return f"found {found}; expected {wanted}"
+        case "pattern":
+            field = str(error.absolute_path[-1]) if error.absolute_path else ""
+            return f"found {found}; expected {_FORMS.get(field, 'an identifier, as soc or P_max')}"
+        case "maxLength":
+            return f"too long: {len(error.instance)} characters; expected at most {wanted}"
     return str(error.message).replace(repr(error.instance), found)
 
 

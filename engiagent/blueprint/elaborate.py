@@ -4,14 +4,17 @@ Sets may be filtered by parameters and parameters are indexed by sets, so both a
 a circle is an error that names its members.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, cached_property
 from keyword import iskeyword, kwlist
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from engiagent.blueprint.datafiles import file_values
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, collected, located, refused
@@ -39,7 +42,6 @@ from engiagent.blueprint.values import element_positions, inline_values, unit_of
 from engiagent.units.unit import Unit, parse_unit
 
 MAX_WRITTEN_OUT = 5_000
-T = TypeVar("T")
 Notes = tuple[tuple[int, str], ...]
 """Announcements of the type checker: a column and a text each."""
 PATH = "core_model_elements"
@@ -58,9 +60,8 @@ class Elaboration:
         self._tables: dict[str, Table] = {}
         self._relations: dict[tuple[str, tuple[Binder, ...]], tuple[Typed, Notes]] = {}
         self._open: list[str] = []
-        self._set_defs = _unique([(s.name, s) for s in core.sets], f"{PATH}.sets")
+        self._set_defs = {s.name: s for s in core.sets}
         self._parameter_numbers = {p.name: k for k, p in enumerate(core.parameters)}
-        self._parameter_defs = _unique([(p.name, p) for p in core.parameters], f"{PATH}.parameters")
         groups = ("sets", "parameters", "decision_variables", "expressions")
         refuse_double_names([(group, getattr(core, group)) for group in groups])
 
@@ -77,22 +78,17 @@ class Elaboration:
         return {name: self._info(name) for name in self._set_defs}
 
     def _info(self, name: str) -> SetInfo:
-        definition = self._set_def(name)
-        path = f"{PATH}.sets[{self.core.sets.index(definition)}]"
+        d = self._set_def(name)
+        path = f"{PATH}.sets[{self.core.sets.index(d)}]"
         with self._once(f"kind of set {name}", path), located(path, name):
-            return self._info_of(definition)
-
-    def _info_of(self, definition: SetDef) -> SetInfo:
-        if definition.kind in ("subset", "instants"):
-            parent = self._info(single_parent(definition))
-            kind = "instants" if definition.kind == "instants" else parent.kind
-            return SetInfo(kind, parent.factors, parent.step_unit)
-        if definition.kind == "tuples":
-            return SetInfo("tuples", parents_of(definition))
-        step = definition.step if isinstance(definition.step, str) else None
-        if isinstance(definition.step, tuple):
-            step = definition.step[0]
-        return SetInfo(definition.kind, (), parse_step(step)[1] if step else None)
+            if d.kind in ("subset", "instants"):
+                parent = self._info(single_parent(d))
+                kind = "instants" if d.kind == "instants" else parent.kind
+                return SetInfo(kind, parent.factors, parent.step_unit)
+            if d.kind == "tuples":
+                return SetInfo("tuples", parents_of(d))
+            step = d.step[0] if isinstance(d.step, tuple) else d.step
+            return SetInfo(d.kind, (), parse_step(step)[1] if isinstance(step, str) else None)
 
     @cached_property
     def symbols(self) -> dict[str, Symbol]:
@@ -108,10 +104,8 @@ class Elaboration:
             with collected(found), located(path, variable.name):
                 dims = tuple(b.set for b in self.binders(variable.index))
                 unit = parse_unit(variable.unit or "1")
-                binary = variable.type == "binary"
-                symbols[variable.name] = Symbol(
-                    variable.name, "variable", dims, unit, degree=1, binary=binary
-                )
+                made = Symbol(variable.name, "variable", dims, unit, None, 1)
+                symbols[variable.name] = replace(made, binary=variable.type == "binary")
         if found:
             raise BlueprintError(found)
         self._add_expressions(symbols)
@@ -120,12 +114,9 @@ class Elaboration:
     def _parameter_symbol(self, definition: ParameterDef) -> Symbol:
         dims = tuple(b.set for b in self.binders(definition.index))
         kind = definition.type or "number"
-        if kind.startswith("element of "):
-            target = kind.removeprefix("element of ")
-            return Symbol(definition.name, "parameter", dims, None, target)
-        if kind == "label":
-            return Symbol(definition.name, "parameter", dims, None)
-        return Symbol(definition.name, "parameter", dims, unit_of(definition))
+        unit = unit_of(definition) if kind == "number" else None
+        target = kind.removeprefix("element of ") if kind.startswith("element of ") else None
+        return Symbol(definition.name, "parameter", dims, unit, target)
 
     def _add_expressions(self, symbols: dict[str, Symbol]) -> None:
         """Type the named expressions in an order in which each comes after those it uses."""
@@ -135,46 +126,40 @@ class Elaboration:
         names = {definition.name for _, definition in waiting}
         while waiting:
             later = []
-            for position, definition in waiting:
-                path = f"{PATH}.expressions[{position}].expression"
-                with located(path, definition.name):
-                    tree = parse(definition.expression)
-                    uses = names_in(tree) & names
-                    if not uses <= set(symbols):
-                        later.append((position, definition))
+            for position, d in waiting:
+                path = f"{PATH}.expressions[{position}]"
+                with located(f"{path}.expression", d.name):
+                    tree = parse(d.expression)
+                    if not names_in(tree) & names <= set(symbols):
+                        later.append((position, d))
                         continue
-                    sizes[definition.name] = _written_out(tree, sizes)
+                    sizes[d.name] = _written_out(tree, sizes)
                     checker = TypeChecker(self.set_infos, symbols)
-                    binders = self.binders(definition.index)
-                    unit = parse_unit(definition.unit) if definition.unit is not None else None
+                    binders = self.binders(d.index)
+                    unit = parse_unit(d.unit) if d.unit is not None else None
                     typed = checker.number(tree, checker.scope_of(binders), unit)
                 dims = tuple(b.set for b in binders)
-                symbols[definition.name] = Symbol(
-                    definition.name, "expression", dims, typed.unit, degree=typed.degree
-                )
-                self._named[definition.name] = Named(
-                    typed.node,
-                    tuple(b.names for b in binders),
-                    tuple(map(self.index_set, dims)),
-                    self._kept(binders, definition.where, path.removesuffix(".expression")),
+                symbols[d.name] = Symbol(d.name, "expression", dims, typed.unit, None, typed.degree)
+                exists = self._exists(binders, d.where, path)
+                sets = tuple(map(self.index_set, dims))
+                self._named[d.name] = Named(
+                    typed.node, tuple(b.names for b in binders), sets, exists
                 )
             if len(later) == len(waiting):
-                position, definition = later[0]
                 circle = ", ".join(item.name for _, item in later)
-                path = f"{PATH}.expressions[{position}]"
-                message = f"these expressions need one another: {circle}"
-                raise refused("EB012", path, message)
+                text = f"these expressions need one another: {circle}"
+                raise refused("EB012", f"{PATH}.expressions[{later[0][0]}]", text)
             waiting = later
 
-    def _kept(
+    def _exists(
         self, binders: tuple[Binder, ...], where: str | None, path: str
-    ) -> Callable[[], np.ndarray[tuple[int], np.dtype[np.bool_]]] | None:
+    ) -> Callable[[], npt.NDArray[np.bool_]] | None:
         """Return what says where a filtered expression exists; asked once all names are known."""
         if where is None:
             return None
 
         @cache
-        def kept() -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        def exists() -> npt.NDArray[np.bool_]:
             with located(f"{path}.where"):
                 _, positions = self.grid_with_positions(binders, where)
             size = int(np.prod([self.index_set(b.set).size for b in binders], dtype=np.int64))
@@ -182,7 +167,7 @@ class Elaboration:
             mask[positions] = True
             return mask
 
-        return kept
+        return exists
 
     @cached_property
     def named(self) -> dict[str, Named]:
@@ -191,10 +176,7 @@ class Elaboration:
         return self._named
 
     def build(self) -> None:
-        """Build every set and every parameter, so that what nothing uses is no less right.
-
-        Raises BlueprintError with every set and parameter that cannot be built.
-        """
+        """Build every set and every parameter, so that what nothing uses is no less right."""
         found: list[Diagnostic] = []
         for index_set in self.core.sets:
             with collected(found):
@@ -210,10 +192,7 @@ class Elaboration:
         return TypeChecker(self.set_infos, self.symbols)
 
     def relation(self, text: str, binders: tuple[Binder, ...]) -> tuple[Typed, Notes]:
-        """Return a constraint checked, with its announcements; asked again, the same.
-
-        Raises ExpressionError when a part of it is wrong.
-        """
+        """Return a constraint checked, with its announcements; asked again, the same."""
         known = self._relations.get((text, binders))
         if known is None:
             checker = self.checker()
@@ -232,7 +211,7 @@ class Elaboration:
         binders: tuple[Binder, ...] = (),
         unit: Unit | None = None,
         grid: Grid = EMPTY_GRID,
-    ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    ) -> npt.NDArray[np.float64]:
         """Return what an expression without variables is worth in a unit on every row of a grid."""
         checker = self.checker()
         typed = checker.number(parse(str(text)), checker.scope_of(binders), unit)
@@ -240,10 +219,7 @@ class Elaboration:
         return np.broadcast_to(np.asarray(value, dtype=np.float64), (grid.size,))
 
     def binders(self, texts: tuple[str, ...]) -> tuple[Binder, ...]:
-        """Return the binders of an index list; a set's name alone stands for ``_i in S``.
-
-        Raises ExpressionError when a binder cannot be read or names no set.
-        """
+        """Return the binders of an index list; a set's name alone stands for ``_i in S``."""
         binders = []
         for position, text in enumerate(texts):
             spelled = text if " in " in text else f"i__{position} in {text}"
@@ -256,19 +232,16 @@ class Elaboration:
 
     def grid(self, binders: tuple[Binder, ...], where: str | None = None) -> Grid:
         """Return the grid of some binders, filtered by a condition."""
-        grid, _ = self.grid_with_positions(binders, where)
-        return grid
+        return self.grid_with_positions(binders, where)[0]
 
     def grid_with_positions(
         self, binders: tuple[Binder, ...], where: str | None = None
-    ) -> tuple[Grid, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    ) -> tuple[Grid, npt.NDArray[np.int64]]:
         """Return the grid and, for each row, its flat position in the unfiltered one."""
         checker = self.checker()
         scope = checker.scope_of(binders)
         pairs = [(b.names, self.index_set(b.set)) for b in binders]
-        size = 1
-        for _, index_set in pairs:
-            size *= index_set.size
+        size = math.prod(index_set.size for _, index_set in pairs)
         if size > MAX_ELEMENTS:
             raise ExpressionError(f"{size} index combinations, more than {MAX_ELEMENTS}", 1)
         grid, _ = EMPTY_GRID.expand(pairs) if pairs else (EMPTY_GRID, None)
@@ -320,10 +293,10 @@ class Elaboration:
     def table(self, name: str) -> Table:
         """Return the values of a parameter, in its own unit."""
         if name not in self._tables:
-            definition = self._parameter_defs[name]
-            path = f"{PATH}.parameters[{self._parameter_numbers[name]}]"
+            number = self._parameter_numbers[name]
+            path = f"{PATH}.parameters[{number}]"
             with self._once(f"parameter {name}", path), located(path, name):
-                self._tables[name] = self._build_table(definition)
+                self._tables[name] = self._build_table(self.core.parameters[number])
         return self._tables[name]
 
     def _build_table(self, d: ParameterDef) -> Table:
@@ -334,7 +307,14 @@ class Elaboration:
         if d.status == "missing":
             return Table(np.ones(shape), sets)
         if kind != "number":
-            return self._label_table(d, sets, kind)
+            texts = inline_values(d, sets, labels=True) if d.data is None else None
+            if texts is None:
+                texts = file_values(d, sets, self.folder, labels=True)
+            if kind == "label":
+                return Table(texts, sets)
+            target = self.index_set(kind.removeprefix("element of "))
+            positions = element_positions(list(texts.reshape(-1)), target).reshape(texts.shape)
+            return Table(positions, sets, target)
         if isinstance(d.value, str):
             return Table(self._expression_table(d, binders, sets), sets)
         if d.value is not None:
@@ -343,20 +323,9 @@ class Elaboration:
             raise ValueError("the parameter has neither 'value' nor 'data' nor 'status': 'missing'")
         return Table(file_values(d, sets, self.folder), sets)
 
-    def _label_table(self, d: ParameterDef, sets: tuple[IndexSet, ...], kind: str) -> Table:
-        if d.data is not None:
-            texts = file_values(d, sets, self.folder, labels=True)
-        else:
-            texts = inline_values(d, sets, labels=True)
-        if kind == "label":
-            return Table(texts, sets)
-        target = self.index_set(kind.removeprefix("element of "))
-        positions = element_positions(list(texts.reshape(-1)), target).reshape(texts.shape)
-        return Table(positions, sets, target)
-
     def _expression_table(
         self, d: ParameterDef, binders: tuple[Binder, ...], sets: tuple[IndexSet, ...]
-    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    ) -> npt.NDArray[np.float64]:
         if d.name not in names_in(d.value):
             values = self.numbers(d.value, binders, unit_of(d), self.grid(binders))
             return np.array(values).reshape(tuple(s.size for s in sets))
@@ -395,10 +364,7 @@ class _DataEvaluator(Evaluator):
 
 
 def refuse_double_names(groups: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
-    """Refuse names that two things have, and words of the expression syntax.
-
-    Raises BlueprintError with every such name.
-    """
+    """Refuse names that two things have, and words of the expression syntax."""
     seen: dict[str, str] = {}
     found = []
     for group, items in groups:
@@ -416,22 +382,8 @@ def refuse_double_names(groups: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
         raise BlueprintError(found)
 
 
-def _unique(pairs: list[tuple[str, T]], path: str) -> dict[str, T]:
-    result: dict[str, T] = {}
-    for position, (name, item) in enumerate(pairs):
-        if name in result:
-            message = f"the name {name!r} is declared twice"
-            raise refused("EB012", f"{path}[{position}]", message)
-        result[name] = item
-    return result
-
-
 def _written_out(tree: Node, sizes: Mapping[str, int]) -> int:
-    """Return how many nodes an expression has once the named ones in it are written out.
-
-    Raises ExpressionError when they are too many: each of forty lines that doubles the one before
-    is a trillion.
-    """
+    """Return how many nodes an expression has once the named ones in it are written out."""
     size = 0
     for node in walk(tree):
         size += 1 + (sizes.get(node.name, 0) if isinstance(node, Ref) else 0)

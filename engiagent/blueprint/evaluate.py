@@ -11,23 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint import grammar
 from engiagent.blueprint.functions import ELEMENTARY, interpolated
-from engiagent.blueprint.grammar import (
-    Binary,
-    Call,
-    Choice,
-    Convert,
-    ExpressionError,
-    Members,
-    Node,
-    Number,
-    Reduce,
-    Ref,
-    Unary,
-    names_in,
-)
+from engiagent.blueprint.grammar import Binary, Call, Members, Node, Number, Reduce, Ref, names_in
 from engiagent.blueprint.grid import EMPTY_GRID, Elements, Grid, bind_set
 from engiagent.blueprint.indexing import (
+    UNKNOWN,
     Array,
     Indexer,
     Named,
@@ -50,9 +39,8 @@ class Evaluator(Indexer):
 
     def variable(self, ref: Ref, grid: Grid) -> Value:
         """Return the value of a decision variable on every row."""
-        raise evaluation_error(
-            "EB011", f"{ref.name} is a variable; only parameters can stand here", ref
-        )
+        text = f"{ref.name} is a variable; only parameters can stand here"
+        raise evaluation_error("EB011", text, ref)
 
     def product(self, left: Value, right: Value, node: Node) -> Value:
         """Multiply two values of which at most one depends on variables."""
@@ -94,9 +82,7 @@ class Evaluator(Indexer):
     def _index_number(self, node: Ref | Call, elements: Elements) -> Value:
         numbers = elements.set.numbers
         if numbers is None:
-            from engiagent.blueprint.spelling import spell  # for an error alone
-
-            text = f"{spell(node)} is an element of {elements.set.name}, no number"
+            text = f"this is an element of {elements.set.name}, no number"
             raise evaluation_error("EB003", text, node)
         return numbers[elements.positions].astype(np.float64)
 
@@ -104,19 +90,16 @@ class Evaluator(Indexer):
         named = self.named[node.name]
         place = self.place(node, named.sets, grid)
         self.refuse_outside(node, place, grid)
-        if named.kept is not None and not np.all(named.kept()[place.flat]):
-            raise evaluation_error(
-                "EB004",
-                f"{node.name} does not exist at every element named here",
-                node,
-                "its 'where' leaves some out; filter here alike",
-            )
+        if named.exists is not None and not np.all(named.exists()[place.flat]):
+            text = f"{node.name} does not exist at every element named here"
+            hint = "its 'where' leaves some out; filter here alike"
+            raise evaluation_error("EB004", text, node, hint)
         return self.number(named.body, grid.bind(unflatten(named, place.flat)))
 
-    def _unary(self, node: Unary, grid: Grid) -> Value:
+    def _unary(self, node: grammar.Unary, grid: Grid) -> Value:
         return -self.number(node.operand, grid)
 
-    def _convert(self, node: Convert, grid: Grid) -> Value:
+    def _convert(self, node: grammar.Convert, grid: Grid) -> Value:
         value = self.number(node.operand, grid)
         if node.factor != 1.0:
             value = value * node.factor
@@ -133,8 +116,10 @@ class Evaluator(Indexer):
         if node.op == "/":
             return self.quotient(left, right, node)
         if node.op == "**":
-            return self.power(node, left, right)
-        return self._finite(node, _plain_operator(node, left, right))
+            return UNKNOWN if left is UNKNOWN else self.power(node, left, right)
+        with np.errstate(all="ignore"):
+            rest = np.mod(left, right) if node.op == "%" else np.floor_divide(left, right)
+        return self._finite(node, rest)
 
     def _call(self, node: Call, grid: Grid) -> Value:
         if node.function == "prev":
@@ -149,8 +134,10 @@ class Evaluator(Indexer):
             at = self.number(node.args[0], grid)
             xs, ys = (self.points(part, grid) for part in node.args[1:])
             _refuse_points(xs, ys, node)
-            return self.piecewise(node, at, xs, ys, grid.size)
+            return UNKNOWN if at is UNKNOWN else self.piecewise(node, at, xs, ys, grid.size)
         parts = [self.number(part, grid) for part in node.args]
+        if any(part is UNKNOWN for part in parts):
+            return UNKNOWN
         if node.function in ("min", "max"):
             return self.extreme(node, parts, grid.size)
         return self.elementary(node, parts[0])
@@ -245,11 +232,11 @@ class Evaluator(Indexer):
             try:
                 if is_timed(self.index(ref.indices[which], grid).set):
                     return which
-            except ExpressionError:
+            except grammar.ExpressionError:
                 continue
         return len(ref.indices) - 1
 
-    def _choice(self, node: Choice, grid: Grid) -> Value:
+    def _choice(self, node: grammar.Choice, grid: Grid) -> Value:
         holds = np.broadcast_to(self.condition(node.condition, grid), (grid.size,))
         return self._split(
             holds,
@@ -305,7 +292,7 @@ class Evaluator(Indexer):
             return group_sum(value, outer, grid.size)
         if np.bincount(outer, minlength=grid.size).min(initial=1) == 0:
             raise evaluation_error("EB016", f"the {node.function} of nothing has no value", node)
-        return self.group_extreme(node, value, outer, grid.size)
+        return UNKNOWN if value is UNKNOWN else self.group_extreme(node, value, outer, grid.size)
 
     def group_extreme(self, node: Reduce, value: Value, outer: Rows, size: int) -> Value:
         """Return the least or the greatest of the values that belong to each outer row."""
@@ -347,16 +334,9 @@ def unflatten(named: Named, flat: Ints) -> dict[str, Elements]:
 
 
 def _unwrap(node: Node) -> tuple[Node, float, float]:
-    if isinstance(node, Convert):
+    if isinstance(node, grammar.Convert):
         return node.operand, node.factor, node.shift
     return node, 1.0, 0.0
-
-
-def _plain_operator(node: Binary, left: Array, right: Array) -> Array:
-    with np.errstate(all="ignore"):
-        if node.op == "%":
-            return np.mod(left, right)
-        return np.floor_divide(left, right)
 
 
 def _axis_of(elements: Elements, node: Node) -> Any:
@@ -428,10 +408,10 @@ _OF_ELEMENTS: dict[str, Callable[[Elements, Node], Value]] = {
 _NUMBERS: dict[type[Node], Callable[[Evaluator, Any, Grid], Value]] = {
     Binary: Evaluator._binary,
     Call: Evaluator._call,
-    Choice: Evaluator._choice,
-    Convert: Evaluator._convert,
+    grammar.Choice: Evaluator._choice,
+    grammar.Convert: Evaluator._convert,
     Number: Evaluator._literal,
     Reduce: Evaluator._reduce,
     Ref: Evaluator._ref,
-    Unary: Evaluator._unary,
+    grammar.Unary: Evaluator._unary,
 }

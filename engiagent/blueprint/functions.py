@@ -31,10 +31,7 @@ class Function:
     # where it is convex, concave, growing and falling over intervals, given by both ends
     shape: Callable[[Floats, Floats], Shape]
     latex: str  # its command, as ``\tanh``
-    # casadi, pyomo, cvxpy: its name there; None where the library has none
-    casadi: str
-    pyomo: str
-    cvxpy: str | None = None
+    in_cvxpy: bool = False  # whether cvxpy has it; CasADi and Pyomo have each by its name here
     least: float = -np.inf  # where its domain begins
     increasing: bool = False  # whether it grows everywhere
     # between which values it stays, where it does not only grow
@@ -88,8 +85,6 @@ ELEMENTARY: Final[Mapping[str, Function]] = {
         lambda u: -np.cos(u),
         _wave(np.pi / 2),
         latex=r"\cos",
-        casadi="cos",
-        pyomo="cos",
         range=(-1.0, 1.0),
     ),
     "exp": Function(
@@ -99,9 +94,7 @@ ELEMENTARY: Final[Mapping[str, Function]] = {
         np.exp,
         _same(convex=True, concave=False),
         latex=r"\exp",
-        casadi="exp",
-        pyomo="exp",
-        cvxpy="exp",
+        in_cvxpy=True,
         increasing=True,
     ),
     "log": Function(
@@ -111,9 +104,7 @@ ELEMENTARY: Final[Mapping[str, Function]] = {
         lambda u: -1.0 / u**2,
         _same(convex=False, concave=True),
         latex=r"\log",
-        casadi="log",
-        pyomo="log",
-        cvxpy="log",
+        in_cvxpy=True,
         least=0.0,
         increasing=True,
     ),
@@ -124,8 +115,6 @@ ELEMENTARY: Final[Mapping[str, Function]] = {
         lambda u: -np.sin(u),
         _wave(0.0),
         latex=r"\sin",
-        casadi="sin",
-        pyomo="sin",
         range=(-1.0, 1.0),
     ),
     "sqrt": Function(
@@ -135,9 +124,7 @@ ELEMENTARY: Final[Mapping[str, Function]] = {
         lambda u: -0.25 * u**-1.5,
         _same(convex=False, concave=True),
         latex=r"\sqrt",
-        casadi="sqrt",
-        pyomo="sqrt",
-        cvxpy="sqrt",
+        in_cvxpy=True,
         least=0.0,
         increasing=True,
         otherwise=lambda functions, u: u**0.5,
@@ -149,8 +136,6 @@ ELEMENTARY: Final[Mapping[str, Function]] = {
         lambda u: -2.0 * np.tanh(u) * (1.0 - np.tanh(u) ** 2),
         _step,
         latex=r"\tanh",
-        casadi="tanh",
-        pyomo="tanh",
         increasing=True,
         otherwise=lambda functions, u: 1.0 + (-2.0) * (functions["exp"](2.0 * u) + 1.0) ** (-1),
     ),
@@ -164,8 +149,6 @@ def interpolated(xs: Floats, ys: Floats, at: Floats) -> Floats:
     ``xs``, ``ys``: breakpoints in increasing order and values, shape (points,) or (rows, points).
     ``at``: where to look each row up, shape (rows,).
 
-    Examples
-    --------
     >>> interpolated(np.array([0.0, 10.0, 20.0]), np.array([0.0, 5.0, 6.0]), np.array([4.0, 15.0]))
     array([2. , 5.5])
     """

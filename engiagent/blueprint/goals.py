@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from engiagent.blueprint.checked import Constraint
 from engiagent.blueprint.diagnostics import located, refused
-from engiagent.blueprint.document import GoalDef, ObjectiveDef
+from engiagent.blueprint.document import GoalDef, ObjectiveDef, RiskDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.blueprint.grammar import Binary, ExpressionError, Node, Unary, parse
 from engiagent.blueprint.grid import EMPTY_GRID, Grid
@@ -63,10 +63,7 @@ class Objective:
 
 
 def checked_objective(elaboration: Elaboration) -> Objective | None:
-    """Return the objective, checked and converted to its declared unit; None when there is none.
-
-    Raises BlueprintError when an expression, a weight, a limit or the scenario is wrong.
-    """
+    """Return the objective, checked and converted to its declared unit; None when there is none."""
     definition = elaboration.core.objective_function
     return None if definition is None else _Reader(elaboration, definition).read()
 
@@ -75,8 +72,7 @@ class _Reader:
     """One objective on its way from declaration to checked trees."""
 
     def __init__(self, elaboration: Elaboration, definition: ObjectiveDef) -> None:
-        self.elaboration = elaboration
-        self.definition = definition
+        self.elaboration, self.definition = elaboration, definition
         self.path = f"{PATH}.objective_function"
         self.notes: list[tuple[str, int, str]] = []
         self.scope: Scope = {}
@@ -100,16 +96,13 @@ class _Reader:
             scenarios = self.elaboration.index_set(binders[0].set)
             if scenarios.root.kind != "scenario":
                 raise ValueError(f"{scenarios.name} is no scenario set")
-        given = definition.risk
-        measure = given.measure if given is not None else "expected"
-        if scenarios.root.probabilities is None and measure != "worst":
+        given = definition.risk or RiskDef(measure="expected")
+        if scenarios.root.probabilities is None and given.measure != "worst":
             self._refuse("risk", f'{scenarios.name} has no probabilities; use "worst" or give them')
-        alpha = 0.0
-        if given is not None and given.measure == "cvar":
-            if given.alpha is None:
-                self._refuse("risk", 'cvar needs its level, as "alpha": 0.95')
-            alpha = float(given.alpha or 0.0)
-        return Risk(measure, alpha, scenarios)
+        if given.measure == "cvar" and given.alpha is None:
+            self._refuse("risk", 'cvar needs its level, as "alpha": 0.95')
+        alpha = float(given.alpha or 0.0) if given.measure == "cvar" else 0.0
+        return Risk(given.measure, alpha, scenarios)
 
     def _goals(self) -> tuple[Method | None, tuple[Goal, ...]]:
         definition = self.definition
@@ -117,27 +110,21 @@ class _Reader:
         if combination == "single":
             if definition.expression is None or definition.terms:
                 self._refuse("combination", "a single objective has one 'expression', no 'terms'")
-            return None, (self._single(str(definition.expression)),)
+            name = definition.name or "objective"
+            goal = GoalDef(name=name, expression=str(definition.expression), unit=definition.unit)
+            return None, (self._goal(self.path, goal),)
         if not definition.terms or definition.expression is not None:
             self._refuse("terms", f"a {combination} objective has 'terms' and no 'expression'")
         if combination == "weighted":
             return None, (self._weighted(),)
-        goals = tuple(self._goal(k, goal) for k, goal in enumerate(definition.terms))
+        terms = enumerate(definition.terms)
+        goals = tuple(self._goal(f"{self.path}.terms[{k}]", goal) for k, goal in terms)
         if combination == "epsilon" and any(goal.limit is None for goal in goals[1:]):
             self._refuse("terms", "the epsilon method needs a 'limit' for each goal but the first")
         return combination, goals
 
     def _refuse(self, field: str, message: str) -> None:
         raise refused("EB026", f"{self.path}.{field}", message, name=self.definition.name)
-
-    def _single(self, text: str) -> Goal:
-        definition = self.definition
-        path = f"{self.path}.expression"
-        with located(path, definition.name):
-            unit = parse_unit(definition.unit) if definition.unit is not None else None
-            typed = self._typed(parse(text), unit, path)
-        name = definition.name or "objective"
-        return Goal(name, definition.sense, typed.node, typed.unit, path)
 
     def _weighted(self) -> Goal:
         """Add the terms times their weights; one of the other sense enters with a minus."""
@@ -161,11 +148,11 @@ class _Reader:
         name = definition.name or "objective"
         return Goal(name, definition.sense, total, unit, f"{self.path}.terms")
 
-    def _goal(self, position: int, goal: GoalDef) -> Goal:
-        path = f"{self.path}.terms[{position}]"
-        with located(f"{path}.expression", goal.name):
+    def _goal(self, path: str, goal: GoalDef) -> Goal:
+        place = f"{path}.expression"
+        with located(place, goal.name):
             unit = parse_unit(goal.unit) if goal.unit is not None else None
-            typed = self._typed(parse(goal.expression), unit, f"{path}.expression")
+            typed = self._typed(parse(goal.expression), unit, place)
         values: dict[str, Any] = {}
         for field in ("tolerance", "limit"):
             given = getattr(goal, field)
@@ -173,7 +160,6 @@ class _Reader:
                 with located(f"{path}.{field}", goal.name):
                     values[field] = float(self.elaboration.numbers(given, unit=typed.unit)[0])
         sense = goal.sense or self.definition.sense
-        place = f"{path}.expression"
         return Goal(goal.name, sense, typed.node, typed.unit, place, **values)
 
     def _typed(self, tree: Node, unit: Unit | None, path: str) -> Typed:
@@ -181,9 +167,6 @@ class _Reader:
         typed = checker.number(tree, self.scope, unit)
         self.notes += [(path, column, text) for column, text in checker.notes]
         return typed
-
-
-# --- soft constraints --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,11 +180,7 @@ class Penalty:
 def checked_penalty(
     elaboration: Elaboration, constraint: Constraint, objective: Objective | None
 ) -> Penalty | None:
-    """Return the penalty of a soft constraint, None for a hard one.
-
-    Raises BlueprintError when a soft constraint has no penalty, or a hard one has, or units do not
-    fit.
-    """
+    """Return the penalty of a soft constraint, None for a hard one."""
     definition = constraint.definition
     label = definition.name or definition.constraint_id
     given = definition.penalty

@@ -26,44 +26,28 @@ MAX_DEPTH: Final = 150
 LONG_SUM: Final = 60
 """Terms beyond which a sum is no chain of additions, one within the other."""
 
-# name -> (fewest arguments, most arguments)
-_OTHERS: Final[dict[str, tuple[int, int]]] = {
-    "abs": (1, 1),
-    "at": (2, 2),
-    "clock": (1, 1),
-    "complements": (2, 2),
-    "dt": (1, 1),
-    "either": (2, 64),
-    "exclusive": (2, 64),
-    "first": (1, 1),
-    "hour": (1, 1),
-    "implies": (2, 2),
-    "last": (1, 1),
-    "len": (1, 1),
-    "max": (2, 64),
-    "min": (2, 64),
-    "piecewise": (3, 3),
-    "pos": (1, 1),
-    "prev": (2, 2),
-    "prob": (1, 1),
-    "weekday": (1, 1),
-    "where": (3, 3),
-    "within": (2, 2),
-}
-FUNCTIONS: Final = dict(sorted({**_OTHERS, **dict.fromkeys(ELEMENTARY, (1, 1))}.items()))
 REDUCTIONS: Final = ("sum", "min", "max", "sumsq", "expect", "first_index")
 LOGICAL: Final = ("complements", "either", "exclusive", "implies")
 """Functions that state a constraint and have no value."""
+_ARGUMENTS: Final[dict[tuple[int, int], str]] = {
+    (1, 1): "abs clock dt first hour last len pos prob weekday " + " ".join(ELEMENTARY),
+    (2, 2): "at complements implies prev within",
+    (2, 64): "either exclusive max min",
+    (3, 3): "piecewise where",
+}
+FUNCTIONS: Final = dict(
+    sorted((name, counts) for counts, names in _ARGUMENTS.items() for name in names.split())
+)
+"""By name the fewest and the most arguments."""
 
 Span = tuple[int, int]
 """First column and the column after the last, both counted from 0."""
 
 
 class ExpressionError(EngiagentError):
-    """Something in an expression is wrong.
+    """Something in an expression is wrong, at a column counted from 1.
 
-    ``code``: a stable code, as ``EB005``; ``docs/diagnostics.md`` explains each. ``column``: where
-    it goes wrong, counted from 1. ``suggestion``: what to write instead, where that can be said.
+    ``docs/diagnostics.md`` explains each code; ``suggestion`` is what to write instead.
     """
 
     def __init__(
@@ -197,18 +181,16 @@ class Choice(Node):
 
 
 _FIELDS: dict[type, tuple[str, ...]] = {}
-"""The fields of each kind of node whose type is a node of this module, or a tuple of them."""
+"""The fields of each kind of node that hold nodes of this module, or tuples of them."""
 
 
 def children(node: Node) -> list[Node]:
     """Return the nodes directly below ``node``, in the order of writing."""
     kind = type(node)
-    names = _FIELDS.get(kind)
-    if names is None:
-        holding = (field.name for field in fields(node) if __name__ in str(field.type))
-        names = _FIELDS[kind] = tuple(holding)
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(f.name for f in fields(node) if __name__ in str(f.type))
     found: list[Node] = []
-    for name in names:
+    for name in _FIELDS[kind]:
         value = getattr(node, name)
         if isinstance(value, Node):
             found.append(value)
@@ -260,10 +242,7 @@ _HINTS = (
     (re.compile("[\u2264\u2265\u2260\u00b7\u00d7\u2212]"), "write <= >= != * and - in plain ASCII"),
     (re.compile(r"\bforall\b"), "put the binders into the constraint's 'forall' list"),
     (re.compile(r"\bfor\b[^\[\]]*\bin\s+\w+\s*,"), "write 'for g in G for t in T'"),
-    (
-        re.compile(r"\d\s*(?!(?:if|else|and|or|for|in|not)\b)[A-Za-z€%°]"),
-        "write a unit in square brackets, as 3[kW]",
-    ),
+    (re.compile(r"\d\s*(?!(?:if|else|and|or|for|in)\b)[A-Za-z€%°]"), "write a unit as 3[kW]"),
 )
 
 
@@ -273,8 +252,6 @@ def neighbours(bare: Sequence[bool]) -> list[int]:
     A literal without a unit takes that of the nearest part that has one, of two equally near ones
     that of the part before it.
 
-    Examples
-    --------
     >>> neighbours([False, False, True])  # 2000[W] >= x >= 3
     [0, 1, 1]
     """
@@ -288,12 +265,8 @@ def neighbours(bare: Sequence[bool]) -> list[int]:
 
 @lru_cache(maxsize=8192)
 def parse(text: str) -> Node:
-    """Return the tree of an expression.
+    """Return the tree of an expression; GrammarError with column and what to write instead.
 
-    Raises GrammarError with the column and, where possible, what to write instead.
-
-    Examples
-    --------
     >>> parse("x[t] = 3")
     Traceback (most recent call last):
     engiagent.blueprint.grammar.GrammarError: column 6: a single '=' is no comparison; write ==
@@ -303,10 +276,7 @@ def parse(text: str) -> Node:
 
 @lru_cache(maxsize=8192)
 def references(text: str) -> tuple[Ref, ...]:
-    """Return every reference of an expression, in the order of writing.
-
-    Raises GrammarError when the text is no expression.
-    """
+    """Return every reference of an expression, in the order of writing."""
     return tuple(node for node in walk(parse(text)) if isinstance(node, Ref))
 
 
@@ -322,17 +292,13 @@ def names_in(expression: object) -> frozenset[str]:
     """Return the names in a tree or a text; none for numbers and for what cannot be read."""
     if isinstance(expression, str):
         return _names_in_text(expression)
-    return _names_in_tree(expression) if isinstance(expression, Node) else frozenset()
+    tree = walk(expression) if isinstance(expression, Node) else ()
+    return frozenset(node.name for node in tree if isinstance(node, Ref))
 
 
 @lru_cache(maxsize=8192)
 def _names_in_text(text: str) -> frozenset[str]:
-    tree = tree_of(text)
-    return frozenset() if tree is None else _names_in_tree(tree)
-
-
-def _names_in_tree(tree: Node) -> frozenset[str]:
-    return frozenset(node.name for node in walk(tree) if isinstance(node, Ref))
+    return names_in(tree_of(text))
 
 
 @lru_cache(maxsize=4096)
@@ -349,11 +315,8 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_LENGTH:
-            raise GrammarError(
-                f"an expression has at most {MAX_LENGTH} characters, this one has {len(text)}",
-                MAX_LENGTH,
-                "name parts of it under 'expressions'",
-            )
+            found = f"an expression has at most {MAX_LENGTH} characters, this one has {len(text)}"
+            raise GrammarError(found, MAX_LENGTH, "name parts of it under 'expressions'")
         self.units: dict[int, str] = {}
         self.keywords: dict[int, str] = {}
         plain = _KEYWORD_PART.sub(self._hide_keyword, text.replace("\n", " ").replace("\t", " "))
@@ -374,9 +337,7 @@ class _Reader:
             column = match.start("unit") + 1
             raise GrammarError("an empty unit", column, "write 1 for a pure number")
         self.units[match.start("number")] = unit.strip()
-        start, end = match.start("unit") - match.start(), match.end("unit") - match.start()
-        whole = match[0]
-        return whole[:start] + "_" * (end - start) + whole[end:]
+        return match[0][: -1 - len(unit)] + "_" * len(unit) + "]"
 
     def read(self) -> Node:
         return self.node(self.syntax())
@@ -388,9 +349,8 @@ class _Reader:
             raise GrammarError("the expression is empty", 1)
         for index, char in enumerate(text):
             if not (char.isascii() and char.isprintable()):
-                raise GrammarError(
-                    f"the character {char!r} is not allowed", index + 1, self._hint() or "use ASCII"
-                )
+                found = f"the character {char!r} is not allowed"
+                raise GrammarError(found, index + 1, self._hint() or "use ASCII")
         signs = _SIGNS.search(text)
         if signs:
             raise GrammarError("too many signs in a row", signs.start() + 1)
@@ -418,36 +378,17 @@ class _Reader:
     def node(self, item: ast.expr) -> Node:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise GrammarError(
-                "the expression is nested too deeply",
-                item.col_offset + 1,
-                "name parts of it under 'expressions'",
-            )
+            hint = "name parts of it under 'expressions'"
+            raise GrammarError("the expression is nested too deeply", item.col_offset + 1, hint)
         reader = _READERS.get(type(item))
         if reader is None:
-            raise GrammarError(
-                f"{_describe(item)} is not part of the language", item.col_offset + 1
-            )
+            what = "a 'for' outside " + ", ".join(REDUCTIONS)
+            if not isinstance(item, ast.GeneratorExp):
+                what = "a " + re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(item).__name__).lower()
+            raise GrammarError(f"{what} is not part of the language", item.col_offset + 1)
         result = reader(self, item, (item.col_offset, item.end_col_offset or 0))
         self.depth -= 1
         return result
-
-
-def _describe(item: ast.expr) -> str:
-    names = {
-        ast.Lambda: "a lambda",
-        ast.ListComp: "a list comprehension",
-        ast.Dict: "a dictionary",
-        ast.GeneratorExp: f"a 'for' outside {', '.join(REDUCTIONS)}",
-        ast.JoinedStr: "an f-string",
-        ast.NamedExpr: "':='",
-        ast.Starred: "'*'",
-        ast.Slice: "a slice",
-        ast.Set: "a set in braces",
-        ast.SetComp: "a set comprehension",
-        ast.Await: "await",
-    }
-    return names.get(type(item), f"'{type(item).__name__}'")
 
 
 def _constant(reader: _Reader, item: ast.Constant, span: Span) -> Node:
@@ -456,13 +397,9 @@ def _constant(reader: _Reader, item: ast.Constant, span: Span) -> Node:
         return Text(span, value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise GrammarError(f"{value!r} is not a number or a label", span[0] + 1)
-    try:
-        number = float(value)
-    except OverflowError:
-        number = float("inf")
-    if number in (float("inf"), float("-inf")):
+    if not abs(value) < 2**1023:
         raise GrammarError("the number is too large", span[0] + 1)
-    return Number(span, number, None)
+    return Number(span, float(value), None)
 
 
 def _name(reader: _Reader, item: ast.expr, span: Span) -> Node:
@@ -570,13 +507,9 @@ def _call(reader: _Reader, item: ast.Call, span: Span) -> Node:
             return _reduce(reader, name, item.args[0], span)
         raise GrammarError(f"{name} needs its index", span[0] + 1, f"write {name}(x[t] for t in T)")
     if name == "dual":
-        raise GrammarError(
-            "a dual value (a shadow price) is known only once the problem is solved, so that no "
-            "constraint and no objective can hold it",
-            span[0] + 1,
-            "list the constraint under report.duals, or write the rule that sets the price with "
-            "complements(...) and a variable of its own",
-        )
+        text = "a dual value (a shadow price) is known only once the problem is solved"
+        hint = "list the constraint under report.duals, or write the rule with complements(...)"
+        raise GrammarError(text, span[0] + 1, hint)
     if name not in FUNCTIONS:
         close = get_close_matches(name, [*FUNCTIONS, *REDUCTIONS], n=1)
         known = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(FUNCTIONS))}"
@@ -584,9 +517,8 @@ def _call(reader: _Reader, item: ast.Call, span: Span) -> Node:
     fewest, most = FUNCTIONS[name]
     if not fewest <= len(item.args) <= most:
         wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
-        raise GrammarError(
-            f"{name} takes {wanted} arguments, here are {len(item.args)}", span[0] + 1
-        )
+        text = f"{name} takes {wanted} arguments, here are {len(item.args)}"
+        raise GrammarError(text, span[0] + 1)
     return Call(span, name, tuple(reader.node(arg) for arg in item.args))
 
 
@@ -599,9 +531,9 @@ def _reduce(reader: _Reader, name: str, generator: ast.GeneratorExp, span: Span)
         place = (part.target.col_offset, part.iter.end_col_offset or 0)
         binders.append(_binder(part.target, part.iter, place))
         conditions += [reader.node(test) for test in part.ifs]
-    where: Node | None = None
-    if conditions:
-        where = conditions[0] if len(conditions) == 1 else Logic(span, "and", tuple(conditions))
+    where = conditions[0] if conditions else None
+    if len(conditions) > 1:
+        where = Logic(span, "and", tuple(conditions))
     return Reduce(span, name, reader.node(generator.elt), tuple(binders), where)
 
 

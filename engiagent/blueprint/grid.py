@@ -42,6 +42,13 @@ class Grid:
         """Return the grid of some rows."""
         return Grid(len(rows), {name: part.take(rows) for name, part in self.names.items()})
 
+    def where(self, row: int) -> str:
+        """Return the elements of a row as ``t = 2025-07-01T00:00, g = G1``."""
+        return ", ".join(
+            f"{name} = {part.set.labels[int(np.broadcast_to(part.positions, (self.size,))[row])]}"
+            for name, part in self.names.items()
+        )
+
     def bind(self, names: Mapping[str, Elements]) -> "Grid":
         """Return the grid with other binders in place of its own, as inside a named expression."""
         return replace(self, names=names)
@@ -52,8 +59,6 @@ class Grid:
         """Return the grid of all combinations with further binders, and each one's row here.
 
         The last binder varies fastest.
-
-        Raises MemoryError when there would be more than fifty million rows.
         """
         inner = 1
         for _, index_set in binders:

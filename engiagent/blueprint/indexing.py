@@ -4,6 +4,7 @@
 subclass for numbers, since an offset or a filter may be an expression over parameters.
 """
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -39,6 +40,24 @@ Value = Any
 """A number for every row: an array of shape () or (rows,), or a subclass's own linear value."""
 
 
+class Unknown:
+    """The value of something that depends on variables, where only indices are checked.
+
+    Whatever is made of it is unknown too.
+    """
+
+    __array_ufunc__ = None  # so that array + Unknown asks Unknown
+
+    def _same(self, *_: object) -> "Unknown":
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _same
+    __truediv__ = __rtruediv__ = __neg__ = scatter = group_sum = _same
+
+
+UNKNOWN = Unknown()
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """The values of a parameter: shape is the sizes of its sets; labels are held as objects."""
@@ -52,13 +71,13 @@ class Table:
 class Named:
     """A named expression: its checked body and the binders it is written with.
 
-    ``kept`` says at which flat positions a filtered one exists, None for everywhere.
+    ``exists`` says at which flat positions a filtered one exists, None for everywhere.
     """
 
     body: Node
     binders: tuple[tuple[str, ...], ...]
     sets: tuple[IndexSet, ...]
-    kept: Callable[[], npt.NDArray[np.bool_]] | None = None
+    exists: Callable[[], npt.NDArray[np.bool_]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +143,17 @@ class Indexer(ABC):
 
     def _label(self, node: Text | Number, target: IndexSet | None) -> Elements:
         if target is None:
-            raise evaluation_error(
-                "EB003", "it is not clear which set this element belongs to", node
-            )
-        position = target.find(_label_of(node))
+            text = "it is not clear which set this element belongs to"
+            raise evaluation_error("EB003", text, node)
+        label: Label = node.value if isinstance(node, Text) else int(node.value)
+        if label != node.value:
+            raise evaluation_error("EB003", f"{node.value} is no element of a set", node)
+        position = target.find(label)
         if position is None:
-            shown = ", ".join(str(item) for item in target.labels[:6])
-            more = ", …" if target.size > 6 else ""
-            text = f"{_label_of(node)!r} is not an element of {target.name}"
-            raise evaluation_error("EB003", text, node, f"it has {shown or 'none'}{more}")
+            shown = ", ".join(str(item) for item in target.labels[:6]) or "none"
+            text = f"{label!r} is not an element of {target.name}"
+            hint = f"it has {shown}{', …' if target.size > 6 else ''}"
+            raise evaluation_error("EB003", text, node, hint)
         return Elements(target, np.array(position, dtype=np.int64))
 
     def _offset(self, node: Binary, grid: Grid, target: IndexSet | None) -> Elements:
@@ -214,11 +235,8 @@ class Indexer(ABC):
             return elements.positions
         mapping = elements.set.map_to(index_set)
         if mapping is None:
-            raise evaluation_error(
-                "EB003",
-                f"this is an element of {elements.set.name}, but {index_set.name} is needed",
-                node,
-            )
+            text = f"this is an element of {elements.set.name}, but {index_set.name} is needed"
+            raise evaluation_error("EB003", text, node)
         if elements.set.size == 0:
             return elements.positions
         inside = (elements.positions >= 0) & (elements.positions < elements.set.size)
@@ -229,17 +247,10 @@ class Indexer(ABC):
         """Raise when a reference names an element that does not exist."""
         if place.missing is None:
             return
-        row = int(np.flatnonzero(place.missing)[0])
-        where = ", ".join(
-            f"{name} = {part.set.labels[int(np.broadcast_to(part.positions, (grid.size,))[row])]}"
-            for name, part in grid.names.items()
-        )
-        raise evaluation_error(
-            "EB004",
-            f"{ref.name} has no such element" + (f" at {where}" if where else ""),
-            ref,
-            "leave the edge out by a condition, use prev(x[t], x0), or make the set cyclic",
-        )
+        where = grid.where(int(np.flatnonzero(place.missing)[0]))
+        text = f"{ref.name} has no such element" + (f" at {where}" if where else "")
+        hint = "leave the edge out by a condition, use prev(x[t], x0), or make the set cyclic"
+        raise evaluation_error("EB004", text, ref, hint)
 
     # -- conditions -----------------------------------------------------------------------------
 
@@ -289,11 +300,7 @@ class Indexer(ABC):
 
     def _is_element(self, node: Node, grid: Grid) -> bool:
         if isinstance(node, Binary):
-            return (
-                node.op in "+-"
-                and self._is_element(node.left, grid)
-                and not self._is_numeric(node.left, grid)
-            )
+            return node.op in "+-" and self._is_element(node.left, grid)
         if isinstance(node, Call):
             return node.function in ("first", "last", "at")
         if not isinstance(node, Ref):
@@ -303,13 +310,6 @@ class Indexer(ABC):
         if node.name in self.named or self.is_variable(node.name):
             return False
         return self.tables(node.name).element_of is not None
-
-    def _is_numeric(self, node: Node, grid: Grid) -> bool:
-        return (
-            isinstance(node, Ref)
-            and node.name in grid.names
-            and (grid.names[node.name].set.numbers is not None)
-        )
 
     def _elements(self, left: Node, right: Node, grid: Grid) -> tuple[Array, Array]:
         """Return comparable positions of two elements, in the set that both were taken from."""
@@ -377,14 +377,6 @@ def _group(ref: Ref, sets: tuple[IndexSet, ...]) -> list[tuple[Node, ...]]:
     return groups
 
 
-def _label_of(node: Text | Number) -> Label:
-    if isinstance(node, Text):
-        return node.value
-    if node.value != int(node.value):
-        raise evaluation_error("EB003", f"{node.value:g} is no element of a set", node)
-    return int(node.value)
-
-
 def _exists(elements: Elements) -> Array:
     return np.asarray((elements.positions >= 0) & (elements.positions < elements.set.size))
 
@@ -401,10 +393,7 @@ def root_positions(elements: Elements) -> Ints:
 
 
 def known_positions(elements: Elements, node: Node) -> Ints:
-    """Return positions in the root set of elements of which something is asked.
-
-    Raises ExpressionError when one lies in no period, as ``at`` beyond the ends of its set.
-    """
+    """Return positions in the root set of elements of which something is asked."""
     positions = root_positions(elements)
     if elements.set.root.lacks(positions):
         text = f"this is no element of {elements.set.name} everywhere"
@@ -427,12 +416,9 @@ def shared_edges(
         name = one.name if first is None else other.name
         raise evaluation_error("EB003", f"{name} has no clock", node)
     if not first.counts_as(second):
-        raise evaluation_error(
-            "EB003",
-            f"{one.name} and {other.name} cannot be laid side by side",
-            node,
-            "give both a start with a date and a zone, or neither",
-        )
+        text = f"{one.name} and {other.name} cannot be aligned"
+        hint = "give both a start with a date and a zone, or neither"
+        raise evaluation_error("EB003", text, node, hint)
     return first.edges, second.edges
 
 
@@ -451,10 +437,10 @@ def evaluation_error(
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
 }

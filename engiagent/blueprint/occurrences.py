@@ -1,7 +1,6 @@
 """Where names occur in a document: what links, covers, sets or counts nothing, as it is written.
 
-Lint (:mod:`engiagent.blueprint.idle`) and the checker (:mod:`engiagent.verify.levels.standing`)
-share these rules.
+The checker (:mod:`engiagent.verify.levels.standing`) judges constraints by these rules.
 """
 
 import re

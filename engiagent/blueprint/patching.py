@@ -17,17 +17,14 @@ Json = Any
 
 
 def patched(document: Json, operations: Sequence[Mapping[str, Any]]) -> Json:
-    """Return a patched copy of plain lists and dictionaries.
-
-    Raises PatchError with the number of the operation that cannot be done. Nothing is changed then.
-    """
+    """Return a patched copy; PatchError with the number of the operation that cannot be done."""
     result = deepcopy(document)
     copied = 0
     for number, operation in enumerate(operations):
         try:
             if operation["op"] == "copy":
                 # A list that is copied into itself forty times has a trillion elements.
-                copied += _size(_at(result, _source(operation)))
+                copied += _size(_at(result, _steps(_source(operation))))
                 if copied > MAX_COPIED:
                     raise InputError(f"more than {MAX_COPIED} values are copied")
             result = _OPERATIONS[operation["op"]](result, operation)
@@ -83,25 +80,18 @@ def _size(value: Json, depth: int = 1) -> int:
     return 1 + sum(_size(part, depth + 1) for part in parts)
 
 
-def _at(document: Json, pointer: str) -> Json:
-    for step in _steps(pointer):
+def _at(document: Json, steps: Sequence[str]) -> Json:
+    for step in steps:
         holder, key = _child(document, step)
         document = holder[key]
     return document
 
 
-def _holder(document: Json, pointer: str) -> tuple[Json, str]:
-    *before, last = _steps(pointer)
-    for step in before:
-        holder, key = _child(document, step)
-        document = holder[key]
-    return document, last
-
-
 def _put(document: Json, pointer: str, value: Json) -> Json:
-    if not _steps(pointer):
+    steps = _steps(pointer)
+    if not steps:
         return value
-    holder, last = _holder(document, pointer)
+    holder, last = _at(document, steps[:-1]), steps[-1]
     if isinstance(holder, list):
         at_end = last in ("-", str(len(holder)))
         holder.insert(len(holder) if at_end else _position(holder, last), value)
@@ -113,10 +103,10 @@ def _put(document: Json, pointer: str, value: Json) -> Json:
 
 
 def _cut(document: Json, pointer: str) -> Json:
-    if not _steps(pointer):
+    steps = _steps(pointer)
+    if not steps:
         raise InputError("the whole document cannot be removed")
-    holder, last = _holder(document, pointer)
-    holder, key = _child(holder, last)
+    holder, key = _child(_at(document, steps[:-1]), steps[-1])
     del holder[key]
     return document
 
@@ -134,11 +124,10 @@ def _source(operation: Mapping[str, Any]) -> str:
 
 
 def _replace(document: Json, operation: Mapping[str, Any]) -> Json:
-    value = _value(operation)
-    if not _steps(operation["path"]):
+    value, steps = _value(operation), _steps(operation["path"])
+    if not steps:
         return value
-    holder, last = _holder(document, operation["path"])
-    holder, key = _child(holder, last)
+    holder, key = _child(_at(document, steps[:-1]), steps[-1])
     holder[key] = value
     return document
 
@@ -147,12 +136,12 @@ def _move(document: Json, operation: Mapping[str, Any]) -> Json:
     source, target = _source(operation), operation["path"]
     if target.startswith(source + "/"):
         raise InputError("a value cannot be moved into itself")
-    value = _at(document, source)
+    value = _at(document, _steps(source))
     return _put(_cut(document, source), target, value)
 
 
 def _test(document: Json, operation: Mapping[str, Any]) -> Json:
-    found, wanted = _at(document, operation["path"]), _value(operation)
+    found, wanted = _at(document, _steps(operation["path"])), _value(operation)
     if not _equal(found, wanted):
         raise InputError("the test fails", found=repr(found)[:60], expected=repr(wanted)[:60])
     return document
@@ -171,7 +160,9 @@ def _equal(a: Json, b: Json) -> bool:
 
 _OPERATIONS: Final[Mapping[str, Callable[[Json, Mapping[str, Any]], Json]]] = {
     "add": lambda document, op: _put(document, op["path"], _value(op)),
-    "copy": lambda document, op: _put(document, op["path"], deepcopy(_at(document, _source(op)))),
+    "copy": lambda document, op: _put(
+        document, op["path"], deepcopy(_at(document, _steps(_source(op))))
+    ),
     "move": _move,
     "remove": lambda document, op: _cut(document, op["path"]),
     "replace": _replace,

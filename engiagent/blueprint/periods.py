@@ -80,10 +80,7 @@ def has_start(core: Core, periods: str) -> bool:
 
 
 def start_after(core: Core, periods: str, count: int) -> str:
-    """Return the start of a time set moved ahead by some periods, as a blueprint writes it.
-
-    Raises InputError when the set has no start.
-    """
+    """Return the start of a time set moved ahead by some periods, as a blueprint writes it."""
     definition = next(s for s in core.sets if s.name == periods)
     step = definition.step[0] if isinstance(definition.step, tuple) else definition.step
     if not isinstance(definition.start, str) or not isinstance(step, str):

@@ -28,11 +28,7 @@ class Placement:
 
 
 def placement_of(component: ComponentDef, core: Core) -> Placement:
-    """Return where a component stands.
-
-    Raises InputError when its index is no list of sets, each once, with at most one of them a time
-    set.
-    """
+    """Return where a component stands."""
     if not isinstance(component.index, tuple):
         return Placement(component.index)
     sets = {item.name: item for item in core.sets}

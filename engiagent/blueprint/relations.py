@@ -22,8 +22,6 @@ def checked_relation(checker: TypeChecker, node: Node, scope: Scope) -> Typed:
 
     Returns the checked tree: a ``Compare``, or a ``Call`` of one of the logical functions whose
     arguments are checked.
-
-    Raises ExpressionError when it is neither, or a part of it is wrong.
     """
     if isinstance(node, Call) and node.function in LOGICAL:
         return _RULES[node.function](checker, node, scope)
@@ -55,10 +53,7 @@ def numeric_parts(node: Node) -> Iterator[Node]:
 
 
 def clauses(node: Node) -> tuple[tuple[Literal, ...], ...]:
-    """Return a checked condition on binaries as an ``or`` of ``and`` s of literals.
-
-    Raises ExpressionError when writing it out that way takes more than 64 clauses.
-    """
+    """Return a checked condition on binaries as an ``or`` of ``and`` s of literals."""
     found = _clauses(node, True)
     if len(found) > MAX_CLAUSES:
         raise type_error(
@@ -90,9 +85,6 @@ def _clauses(node: Node, wanted: bool) -> tuple[tuple[Literal, ...], ...]:
         if len(joined) > MAX_CLAUSES:
             return joined
     return joined
-
-
-# --- checking ----------------------------------------------------------------------------------
 
 
 def _relation(checker: TypeChecker, node: Node, scope: Scope) -> Typed:

@@ -30,10 +30,7 @@ def named_whole(text: str, checker: TypeChecker) -> str | None:
 
 
 def case_of(blueprint: Blueprint, position: int) -> Blueprint:
-    """Return the blueprint of one of the cases of its report.
-
-    Raises BlueprintError when the patch does not fit, or what comes of it is no blueprint.
-    """
+    """Return the blueprint of one of the cases of its report."""
     report = blueprint.core.report
     assert report is not None
     case = report.cases[position]

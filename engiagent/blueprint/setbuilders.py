@@ -9,7 +9,7 @@ from engiagent.blueprint.document import SetDef
 from engiagent.blueprint.grammar import Binder, parse_binder
 from engiagent.blueprint.sets import IndexSet, Label
 from engiagent.blueprint.timeaxis import build_axis
-from engiagent.blueprint.values import element_positions, read_column
+from engiagent.blueprint.values import element_positions, read_texts
 
 if TYPE_CHECKING:
     from engiagent.blueprint.elaborate import Elaboration
@@ -66,7 +66,7 @@ def _range(elaboration: "Elaboration", d: SetDef) -> IndexSet:
 def _labels(elaboration: "Elaboration", d: SetDef) -> IndexSet:
     labels: tuple[Label, ...] = d.elements
     if d.data is not None:
-        labels = tuple(str(v) for v in read_column(elaboration.folder, d.data).texts())
+        labels = read_texts(elaboration.folder, d.data)
     if any(isinstance(label, tuple) for label in labels):
         raise ValueError("labels are texts or whole numbers; for pairs use kind 'tuples'")
     return IndexSet(d.name, "labels", len(labels), bool(d.cyclic), distinct(labels))
@@ -100,10 +100,7 @@ def _listed_columns(
         names = columns.split(",")
         if len(names) != len(factors):
             raise ValueError(f"name {len(factors)} columns, as 'file.csv#from,to'")
-        listed = [
-            list(read_column(elaboration.folder, f"{file}#{name.strip()}").texts())
-            for name in names
-        ]
+        listed = [list(read_texts(elaboration.folder, f"{file}#{n.strip()}")) for n in names]
     else:
         for element in d.elements:
             if not isinstance(element, tuple) or len(element) != len(factors):

@@ -14,7 +14,7 @@ import numpy as np
 from engiagent.blueprint.diagnostics import Diagnostic, collected, located
 from engiagent.blueprint.document import Core, SetDef, VariableDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
-from engiagent.blueprint.grammar import Binder, ExpressionError, names_in, parse, parse_binder
+from engiagent.blueprint.grammar import Binder, ExpressionError, names_in, parse_binder
 from engiagent.blueprint.placement import is_scenario
 
 STAGE = "EB030"
@@ -86,10 +86,7 @@ def _reported(found: list[Diagnostic], path: str, name: str) -> Iterator[None]:
 
 
 def _tree(definition: SetDef) -> Tree:
-    """Return the tree of a scenario set.
-
-    Raises ValueError when it does not fit the set, or a stage knows less than the one before.
-    """
+    """Return the tree of a scenario set."""
     if definition.kind != "scenario":
         raise ValueError("only a set of kind 'scenario' has a tree")
     labels = definition.elements
@@ -105,17 +102,20 @@ def _tree(definition: SetDef) -> Tree:
         first = tuple(leaders.setdefault(node, k) for k, node in enumerate(nodes))
         for scenario, leader in enumerate(first if firsts else ()):
             if firsts[-1][scenario] != firsts[-1][leader]:
-                raise ValueError(
-                    f"{labels[leader]} and {labels[scenario]} are told apart at stage {stage - 1} "
-                    f"and one node at stage {stage}; what is known once stays known"
+                pair = (
+                    f"{labels[leader]} and {labels[scenario]} are told apart at stage {stage - 1}"
                 )
+                hint = "what is known once stays known"
+                raise ValueError(f"{pair} and one node at stage {stage}; {hint}")
         firsts.append(first)
     return Tree(definition.name, labels, tuple(firsts))
 
 
 def _staged(core: Core, variable: VariableDef, trees: Mapping[str, Tree]) -> StagedVariable | None:
+    texts = enumerate(variable.index)
+    spelled = (t if " in " in t else f"i__{k} in {t}" for k, t in texts)
     try:
-        binders = _binders(variable)
+        binders = tuple(map(parse_binder, spelled))
     except ExpressionError:
         return None  # reported with the variable itself
     kinds = {s.name: s for s in core.sets}
@@ -123,10 +123,8 @@ def _staged(core: Core, variable: VariableDef, trees: Mapping[str, Tree]) -> Sta
     if not places:
         if variable.stage == 1 or any(p.uncertain is not None for p in core.parameters):
             return None  # of a decision that waits in a robust model its own finding tells
-        raise ValueError(
-            "it is decided later, but has no scenario index; index it by a scenario set, "
-            "as 's in S'"
-        )
+        hint = "index it by a scenario set, as 's in S'"
+        raise ValueError(f"it is decided later, but has no scenario index; {hint}")
     if len(places) > 1:
         raise ValueError("it runs over two scenario sets; make one set of their combinations")
     binder = binders[places[0]]
@@ -138,19 +136,9 @@ def _staged(core: Core, variable: VariableDef, trees: Mapping[str, Tree]) -> Sta
     if binder.names[0] in names_in(variable.where):
         raise ValueError("its 'where' asks for the scenario; a staged variable exists in all")
     if isinstance(variable.stage, int) and variable.stage > tree.last:
-        raise ValueError(
-            f"stage {variable.stage} does not exist; the tree of {tree.name} ends with "
-            f"{tree.last - 1}, after which comes {tree.last}, one value for each scenario"
-        )
+        ends = f"the tree of {tree.name} ends with {tree.last - 1}, after which comes {tree.last}"
+        raise ValueError(f"stage {variable.stage} does not exist; {ends}, one for each scenario")
     return StagedVariable(variable, binders, places[0], tree)
-
-
-def _binders(variable: VariableDef) -> tuple[Binder, ...]:
-    spelled = (
-        text if " in " in text else f"i__{position} in {text}"
-        for position, text in enumerate(variable.index)
-    )
-    return tuple(parse_binder(text) for text in spelled)
 
 
 def _check_expression(elaboration: Elaboration, one: StagedVariable) -> None:
@@ -158,18 +146,9 @@ def _check_expression(elaboration: Elaboration, one: StagedVariable) -> None:
     text = str(one.definition.stage)
     if one.binders[one.scenario].names[0] in names_in(text):
         raise ExpressionError("a stage does not depend on the scenario", 1, None, STAGE)
-    checker = elaboration.checker()
-    typed = checker.number(parse(text), checker.scope_of(one.binders))
-    if typed.degree > 0:
-        raise ExpressionError("a stage does not depend on variables", 1, None, STAGE)
     grid = elaboration.grid(one.binders, one.definition.where)
-    values = np.broadcast_to(elaboration.evaluator.number(typed.node, grid), (grid.size,))
+    values = elaboration.numbers(text, one.binders, None, grid)
     odd = (values != np.round(values)) | (values < 1) | (values > one.tree.last)
     if odd.any():
-        raise ExpressionError(
-            f"it gives the stage {values[odd][0]:g}; the stages of {one.tree.name} are 1 to "
-            f"{one.tree.last}",
-            1,
-            None,
-            STAGE,
-        )
+        stages = f"the stages of {one.tree.name} are 1 to {one.tree.last}"
+        raise ExpressionError(f"it gives the stage {values[odd][0]:g}; {stages}", 1, None, STAGE)

@@ -22,7 +22,7 @@ _BY_DAY: Final = re.compile(
     r"(?:[T ,]{1,2}(\d{1,2}):(\d\d)(:\d\d)?(?:\s?([AaPp])[Mm])?\s?(Z|UTC|[+-]\d\d:?\d\d)?)?"
 )
 _OFFSET: Final = re.compile(r"[+-](?P<hours>[01]\d|2[0-3]):(?P<minutes>[0-5]\d)")
-_ZERO, _NEWLINE = ord("0"), ord("\n")
+_ZERO, _NEWLINE, _EPOCH = ord("0"), ord("\n"), datetime(1970, 1, 1)
 _PUNCTUATION = {4: "-", 7: "-", 13: ":", 16: ":"}
 Bytes = npt.NDArray[np.uint8]
 
@@ -32,7 +32,7 @@ def parse_stamp(text: str) -> datetime | None:
     if "-" not in text:
         return None  # 20250701 is a number
     try:
-        return datetime.fromisoformat(text.strip())
+        return datetime.fromisoformat(text.strip().replace(" UTC", "Z").replace("UTC", "Z"))
     except ValueError:
         return None
 
@@ -75,8 +75,6 @@ def in_iso(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return stamps that have their year last in ISO 8601, all others as they are.
 
     Whether they begin with the day is told by the whole column.
-
-    Raises StampError when it cannot be told, or the column has both orders.
     """
     found = [(row, m) for row, text in enumerate(texts) if (m := _BY_DAY.fullmatch(text))]
     if not found:
@@ -107,8 +105,6 @@ def stamp_seconds(texts: tuple[str, ...]) -> tuple[Floats, bool]:
     """Return time stamps in seconds since 1970, NaN where a text is none, and whether by UTC.
 
     Stamps without an offset count by the wall clock.
-
-    Raises ValueError when some have an offset from UTC and some have none.
     """
     plain = plain_seconds(texts)
     if plain is not None:
@@ -116,8 +112,10 @@ def stamp_seconds(texts: tuple[str, ...]) -> tuple[Floats, bool]:
     stamps = [parse_stamp(text) for text in texts]
     aware = {stamp.tzinfo is not None for stamp in stamps if stamp is not None}
     if len(aware) > 1:
-        raise ValueError("some time stamps have an offset from UTC and some have none")
-    seconds = [np.nan if stamp is None else _seconds(stamp) for stamp in stamps]
+        row = next(k for k, stamp in enumerate(stamps) if stamp and stamp.tzinfo is None)
+        raise StampError(row, "a time stamp without offset from UTC among others with one")
+    count = datetime.timestamp if True in aware else lambda stamp: (stamp - _EPOCH).total_seconds()
+    seconds = [np.nan if stamp is None else count(stamp) for stamp in stamps]
     return np.array(seconds, dtype=np.float64), True in aware
 
 
@@ -188,8 +186,6 @@ def _days(months: Ints) -> Ints:
 
 def _offsets(suffixes: Bytes) -> Floats | float | None:
     """Return offsets from UTC in seconds, one for all rows or one for each."""
-    if np.all(suffixes == suffixes[0]):
-        return _offset(suffixes[0].tobytes().decode("ascii"))
     texts = np.ascontiguousarray(suffixes).view(f"S{suffixes.shape[1]}").reshape(-1)
     distinct, which = np.unique(texts, return_inverse=True)
     found = [_offset(text.decode("ascii")) for text in distinct.tolist()]
@@ -206,9 +202,3 @@ def _offset(suffix: str) -> float | None:
         return None
     size = 3600.0 * int(match["hours"]) + 60.0 * int(match["minutes"])
     return -size if suffix[0] == "-" else size
-
-
-def _seconds(stamp: datetime) -> float:
-    if stamp.tzinfo is None:
-        return (stamp - datetime(1970, 1, 1)).total_seconds()
-    return stamp.timestamp()

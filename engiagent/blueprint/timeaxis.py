@@ -185,10 +185,6 @@ def clock_instants(wall: Floats | Ints, zone: str) -> tuple[Floats, Floats]:
 def parse_step(text: str) -> tuple[float, str]:
     """Return a step as seconds (or time units) and ``h`` or ``timeunit``.
 
-    Raises ValueError when the text is no positive duration.
-
-    Examples
-    --------
     >>> parse_step("15 min")
     (900.0, 'h')
     """
@@ -211,10 +207,7 @@ def parse_step(text: str) -> tuple[float, str]:
 def build_axis(
     start: str | None, step: str | tuple[str, ...], periods: int, zone: str | None
 ) -> TimeAxis:
-    """Return the axis of ``periods`` periods; asked again, the same one.
-
-    Raises ValueError when the start, the step or the zone cannot be read.
-    """
+    """Return the axis of ``periods`` periods; asked again, the same one."""
     length = None
     origin, dated = _origin(start, zone)
     if isinstance(step, str):

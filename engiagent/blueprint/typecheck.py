@@ -11,33 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engiagent.blueprint.calltypes import (
-    CALLS,
-    clock_literal,
-    close,
-    converted,
-    first_index,
-    instead,
-    is_zero,
-    weighted,
-)
-from engiagent.blueprint.grammar import (
-    Binary,
-    Binder,
-    Call,
-    Choice,
-    Compare,
-    ExpressionError,
-    Logic,
-    Members,
-    Node,
-    Number,
-    Reduce,
-    Ref,
-    Text,
-    Unary,
-    neighbours,
-)
+from engiagent.blueprint import calltypes, grammar
+from engiagent.blueprint.calltypes import clock_literal, close, is_zero
+from engiagent.blueprint.grammar import Binary, Binder, Compare, Members, Node, Number, Ref, Text
 from engiagent.blueprint.symbols import (
     HOUR,
     NONLINEAR,
@@ -60,7 +36,6 @@ class TypeChecker:
     symbols: Mapping[str, Symbol]
     # announcements ``(column, text)`` of literals that took a unit
     notes: list[tuple[int, str]] = field(default_factory=list)
-    used: set[str] = field(default_factory=set)  # names of all symbols and sets that were met
     # the innermost part that is not affine in the variables, the first one met
     nonlinear: Node | None = None
 
@@ -75,27 +50,22 @@ class TypeChecker:
         """Check a condition on indices and parameters."""
         typed = self.check(node, scope)
         if typed.sort != "condition":
-            raise type_error(
-                "EB010", "this is no condition", node, "compare two things, as hour(t) < 7"
-            )
+            hint = "compare two things, as hour(t) < 7"
+            raise type_error("EB010", "this is no condition", node, hint)
         if typed.degree:
-            raise type_error(
-                "EB011",
-                "a condition may use indices and parameters only, here it depends on a variable",
-                node,
-                "state the relation as a constraint",
-            )
+            text = "a condition may use indices and parameters only, here it depends on a variable"
+            raise type_error("EB011", text, node, "state the relation as a constraint")
         return typed
 
     def comparison(self, node: Node, scope: Scope) -> Typed:
         """Check a constraint: a comparison, or a chain of two, by <=, >= or ==."""
         if not isinstance(node, Compare):
-            raise type_error("EB010", "a constraint must compare", node, instead(node))
+            hint = calltypes.instead(node)
+            raise type_error("EB010", "a constraint must compare", node, hint)
         for op in node.ops:
             if op in ("<", ">"):
-                raise type_error(
-                    "EB009", f"a strict {op} cannot be kept exactly", node, f"use {op}="
-                )
+                text = f"a strict {op} cannot be kept exactly"
+                raise type_error("EB009", text, node, f"use {op}=")
             if op not in ("<=", ">=", "=="):
                 raise type_error("EB010", f"{op!r} is no constraint", node, "use <=, >= or ==")
         typed = self.check(node, scope)
@@ -111,7 +81,6 @@ class TypeChecker:
             if info is None:
                 hint = close(binder.set, self.sets)
                 raise type_error("EB002", f"unknown set {binder.set!r}", binder, hint)
-            self.used.add(binder.set)
             members = info.factors if len(binder.names) > 1 else (binder.set,)
             if len(binder.names) != len(members):
                 wanted = len(info.factors) or 1
@@ -119,16 +88,11 @@ class TypeChecker:
                 raise type_error("EB003", text, binder)
             for name, member in zip(binder.names, members, strict=True):
                 if name in scope:
-                    raise type_error(
-                        "EB012", f"the index {name!r} is used twice", binder, "rename one of them"
-                    )
+                    text = f"the index {name!r} is used twice"
+                    raise type_error("EB012", text, binder, "rename one of them")
                 if name in self.symbols or name in self.sets:
-                    raise type_error(
-                        "EB012",
-                        f"the index {name!r} is also the name of something else",
-                        binder,
-                        "rename the index",
-                    )
+                    text = f"the index {name!r} is also the name of something else"
+                    raise type_error("EB012", text, binder, "rename the index")
                 scope[name] = member
         return scope
 
@@ -152,16 +116,18 @@ class TypeChecker:
             hint = "use pos(), hour() or clock() of it" if timed else "use pos() of it"
             raise type_error("EB003", f"an element of {typed.set} is no number", node, hint)
         if typed.sort != "number":
-            sort = _SORTS.get(typed.sort, typed.sort)
+            sort = "list" if typed.sort == "members" else typed.sort
             raise type_error("EB010", f"a number is needed here, this is a {sort}", node)
         return typed
 
     def convert(self, typed: Typed, unit: Unit) -> Typed:
         """Convert to a unit; a bare literal takes it."""
+        column = typed.node.span[0] + 1
         if typed.bare and (not unit.is_dimensionless or is_zero(typed.node)):
-            return self._adopt(typed, unit)
+            if not is_zero(typed.node):
+                self.notes.append((column, f"the bare number is read in {unit}"))
+            return replace(typed, unit=unit, bare=False)
         if typed.bare and unit.factor != 1:
-            column = typed.node.span[0] + 1
             self.notes.append((column, f"the bare number is a pure number, not one in {unit}"))
         try:
             factor, shift = conversion(typed.unit, unit)
@@ -169,36 +135,29 @@ class TypeChecker:
             raise self._clash(typed, unit) from None
         if factor == 1.0 and shift == 0.0:
             return typed if typed.unit is unit else replace(typed, unit=unit)
-        return replace(typed, node=converted(typed.node, factor, shift), unit=unit, bare=False)
+        node = calltypes.converted(typed.node, factor, shift)
+        return replace(typed, node=node, unit=unit, bare=False)
 
-    def _adopt(self, literal: Typed, unit: Unit) -> Typed:
-        if not is_zero(literal.node):
-            column = literal.node.span[0] + 1
-            self.notes.append((column, f"the bare number is read in {unit}"))
-        return replace(literal, unit=unit, bare=False)
-
-    def _clash(self, typed: Typed, unit: Unit) -> ExpressionError:
+    def _clash(
+        self, typed: Typed, unit: Unit, where: tuple[str, str] | None = None
+    ) -> grammar.ExpressionError:
+        """Return the error of a unit that does not fit; ``where`` as for :meth:`align`."""
         if typed.unit.dimension == unit.dimension:
             text = f"one side is a temperature in {unit}, the other a difference in {typed.unit}"
             if typed.unit.is_point:
                 text = f"one side is a temperature in {typed.unit}, the other an amount in {unit}"
-            return type_error(
-                "EB007", text, typed.node, "compare two temperatures or two differences"
-            )
-        from engiagent.blueprint.unithints import Names, suggestion  # for an error alone
-
+            hint = "compare two temperatures or two differences"
+            return type_error("EB007", text, typed.node, hint)
         text = f"this is {typed.unit}, but {unit} is needed"
-        hint = suggestion(typed.node, typed.unit, unit, Names(self.symbols, self.sets))
-        return type_error("EB005", text, typed.node, hint)
+        if where is not None:
+            text = f"{where[0]} is {unit}, {where[1]} is {typed.unit}"
+        return type_error("EB005", text, typed.node, calltypes.unit_hint(typed, unit))
 
     def _literal(self, node: Number, scope: Scope) -> Typed:
         if node.unit is None:
             return Typed(node, "number", bare=True)
-        return Typed(replace(node, unit=None), "number", self._unit(node.unit, node))
-
-    def _unit(self, text: str, node: Node) -> Unit:
         try:
-            return parse_unit(text)
+            return Typed(replace(node, unit=None), "number", parse_unit(node.unit))
         except UnitError as error:
             raise type_error("EB006", str(error), node) from None
 
@@ -213,7 +172,6 @@ class TypeChecker:
                 raise type_error("EB002", f"{node.name} is a set; name one of its elements", node)
             known = [*self.symbols, *scope]
             raise type_error("EB002", f"unknown name {node.name!r}", node, close(node.name, known))
-        self.used.add(node.name)
         indices = self._indices(node, symbol, scope)
         checked = Ref(node.span, node.name, indices)
         if symbol.element_of is not None:
@@ -227,12 +185,8 @@ class TypeChecker:
         flat = sum(len(part) for part in parts)
         if len(node.indices) not in (len(symbol.dims), flat):
             shape = f"{symbol.name}[{', '.join(symbol.dims)}]" if symbol.dims else "a single value"
-            raise type_error(
-                "EB003",
-                f"{symbol.name} has {len(symbol.dims)} indices, here are {len(node.indices)}",
-                node,
-                f"it is {shape}",
-            )
+            text = f"{symbol.name} has {len(symbol.dims)} indices, here are {len(node.indices)}"
+            raise type_error("EB003", text, node, f"it is {shape}")
         return tuple(self.index(part, scope) for part in node.indices)
 
     def index(self, node: Node, scope: Scope) -> Node:
@@ -254,7 +208,7 @@ class TypeChecker:
             raise type_error("EB003", "this is no index", node)
         return typed.node
 
-    def _unary(self, node: Unary, scope: Scope) -> Typed:
+    def _unary(self, node: grammar.Unary, scope: Scope) -> Typed:
         if node.op == "not":
             inner = self.condition(node.operand, scope)
             return replace(inner, node=replace(node, operand=inner.node))
@@ -269,12 +223,9 @@ class TypeChecker:
     def refuse_point(self, typed: Typed, node: Node) -> None:
         """Refuse a temperature where only an amount or a difference can stand."""
         if typed.unit.is_point:
-            raise type_error(
-                "EB007",
-                f"a temperature in {typed.unit} cannot be scaled or summed, only its differences",
-                node,
-                f"subtract a temperature first, as (T - 20[{typed.unit}])",
-            )
+            text = f"a temperature in {typed.unit} cannot be scaled or summed, only its differences"
+            hint = f"subtract a temperature first, as (T - 20[{typed.unit}])"
+            raise type_error("EB007", text, node, hint)
 
     def _binary(self, node: Binary, scope: Scope) -> Typed:
         left, right = self.operand(node.left, scope), self.operand(node.right, scope)
@@ -282,14 +233,9 @@ class TypeChecker:
 
     def _sum(self, node: Binary, left: Typed, right: Typed) -> Typed:
         left, right, unit = self._align_sum(node, left, right)
-        bare = left.bare and right.bare
-        return Typed(
-            Binary(node.span, node.op, left.node, right.node),
-            "number",
-            unit,
-            max(left.degree, right.degree),
-            bare,
-        )
+        made = Binary(node.span, node.op, left.node, right.node)
+        degree = max(left.degree, right.degree)
+        return Typed(made, "number", unit, degree, left.bare and right.bare)
 
     def _align_sum(self, node: Binary, left: Typed, right: Typed) -> tuple[Typed, Typed, Unit]:
         if left.bare and right.bare:
@@ -300,9 +246,8 @@ class TypeChecker:
             scale = right.unit if left.bare else left.unit
             return self.convert(left, scale), self.convert(right, scale), scale.difference()
         if left.unit.is_point and right.unit.is_point:
-            raise type_error(
-                "EB007", "two temperatures cannot be added", node, "add a difference in K"
-            )
+            hint = "add a difference in K"
+            raise type_error("EB007", "two temperatures cannot be added", node, hint)
         if left.unit.is_point or right.unit.is_point:
             scale = left.unit if left.unit.is_point else right.unit
             steps = scale.difference()
@@ -311,24 +256,16 @@ class TypeChecker:
             return self.convert(left, steps), right, scale
         unit = right.unit if left.bare and right.unit.dimension else left.unit
         terms = ("left term", "right term")
-        left = self.align(terms, node.left, left, unit)
-        return left, self.align(terms, node.right, right, unit), unit
+        return self.align(terms, left, unit), self.align(terms, right, unit), unit
 
-    def align(self, where: tuple[str, str], written: Node, typed: Typed, unit: Unit) -> Typed:
-        """Convert one part to the unit of another; ``where`` names that one and this.
-
-        ``written`` is the part as it stands in the expression, for the message.
-        """
+    def align(self, where: tuple[str, str], typed: Typed, unit: Unit) -> Typed:
+        """Convert one part to the unit of another; ``where`` names that one and this."""
         try:
             return self.convert(typed, unit)
-        except ExpressionError as error:
+        except grammar.ExpressionError as error:
             if error.code != "EB005":
                 raise
-            from engiagent.blueprint.unithints import Names, clash  # for an error alone
-
-            names = Names(self.symbols, self.sets)
-            message, hint = clash(where, unit, written, typed.unit, names)
-            raise type_error("EB005", message, typed.node, hint) from None
+            raise self._clash(typed, unit, where) from None
 
     def _product(self, node: Binary, left: Typed, right: Typed) -> Typed:
         self.refuse_point(left, node.left)
@@ -338,13 +275,8 @@ class TypeChecker:
         if node.op == "/":
             unit = left.unit / right.unit
             degree = left.degree if right.degree == 0 else NONLINEAR
-        return Typed(
-            Binary(node.span, node.op, left.node, right.node),
-            "number",
-            unit,
-            min(degree, NONLINEAR),
-            left.bare and right.bare,
-        )
+        made = Binary(node.span, node.op, left.node, right.node)
+        return Typed(made, "number", unit, min(degree, NONLINEAR), left.bare and right.bare)
 
     def _power(self, node: Binary, left: Typed, right: Typed) -> Typed:
         self.refuse_point(left, node.left)
@@ -352,17 +284,12 @@ class TypeChecker:
             raise type_error("EB005", "an exponent has no unit", node.right)
         exponent = right.node
         if right.degree:
-            raise type_error(
-                "EB008", "a variable cannot be an exponent", node.right, "write exp(x*log(base))"
-            )
+            hint = "write exp(x*log(base))"
+            raise type_error("EB008", "a variable cannot be an exponent", node.right, hint)
         if not isinstance(exponent, Number) or exponent.value != int(exponent.value):
             if left.unit.dimension:
-                raise type_error(
-                    "EB005",
-                    "of a quantity with a unit only whole powers can be taken",
-                    node.right,
-                    "divide by a reference value first",
-                )
+                text = "of a quantity with a unit only whole powers can be taken"
+                raise type_error("EB005", text, node.right, "divide by a reference value first")
             plain = self.convert(left, ONE)
             degree = NONLINEAR if left.degree else 0
             changed = replace(node, left=plain.node, right=right.node)
@@ -371,13 +298,8 @@ class TypeChecker:
         if not -8 <= whole <= 8:
             raise type_error("EB001", "the exponent must lie between -8 and 8", node.right)
         degree = 0 if not left.degree else left.degree * whole if whole >= 0 else NONLINEAR
-        return Typed(
-            Binary(node.span, node.op, left.node, right.node),
-            "number",
-            left.unit**whole,
-            min(degree, NONLINEAR),
-            left.bare,
-        )
+        made = Binary(node.span, node.op, left.node, right.node)
+        return Typed(made, "number", left.unit**whole, min(degree, NONLINEAR), left.bare)
 
     def _modulo(self, node: Binary, left: Typed, right: Typed) -> Typed:
         if left.degree or right.degree:
@@ -392,28 +314,25 @@ class TypeChecker:
         if any(p.sort == "label" for p in parts) or self._are_elements(parts):
             return self._compare_labels(node, parts, scope)
         if any(p.sort == "condition" for p in parts):
-            raise type_error(
-                "EB010", "a comparison cannot be compared again", node, "join them with 'and'"
-            )
+            hint = "join them with 'and'"
+            raise type_error("EB010", "a comparison cannot be compared again", node, hint)
         numbers = [self.operand(part, scope) for part in node.operands]
         first = next((k for k, n in enumerate(numbers) if not n.bare), 0)
         unit = ONE if numbers[first].bare else numbers[first].unit
         names = ["left side", "right side"]
         if len(numbers) > 2:
             names = [f"part {k}" for k in range(1, len(numbers) + 1)]
-        beside = neighbours([number.bare for number in numbers])
+        beside = grammar.neighbours([number.bare for number in numbers])
         aligned = []
-        for k, written in enumerate(node.operands):
-            number, own = numbers[k], numbers[beside[k]]
+        for k, number in enumerate(numbers):
+            own = numbers[beside[k]]
             if number.bare and not own.bare and own.unit != unit:
-                number = self.align((names[beside[k]], names[k]), written, number, own.unit)
-            aligned.append(self.align((names[first], names[k]), written, number, unit))
-        return Typed(
-            Compare(node.span, node.ops, tuple(n.node for n in aligned), _zero_of(unit)),
-            "condition",
-            unit,
-            max(n.degree for n in aligned),
-        )
+                number = self.align((names[beside[k]], names[k]), number, own.unit)
+            aligned.append(self.align((names[first], names[k]), number, unit))
+        # how far the zero of a scale of temperature lies from the absolute one, in it
+        zero = float(abs(unit.zero / unit.factor)) if unit.is_point and unit.zero else 0.0
+        made = Compare(node.span, node.ops, tuple(n.node for n in aligned), zero)
+        return Typed(made, "condition", unit, max(n.degree for n in aligned))
 
     def _are_elements(self, parts: list[Typed]) -> bool:
         """Whether all are elements; a whole number may stand for one of a set of labels."""
@@ -439,28 +358,25 @@ class TypeChecker:
             return self._compare(replace(node, operands=operands), scope)
         sorts = {p.sort for p in parts}
         if not sorts <= {"index", "label", "number"} or {"label", "number"} <= sorts:
-            raise type_error(
-                "EB003", "an element can only be compared with an element or a label", node
-            )
+            text = "an element can only be compared with an element or a label"
+            raise type_error("EB003", text, node)
         return Typed(replace(node, operands=tuple(p.node for p in parts)), "condition")
 
     def _membership(self, node: Compare, scope: Scope) -> Typed:
         if len(node.ops) != 1:
-            raise type_error(
-                "EB010", "'in' cannot be part of a chain", node, "join conditions by 'and'"
-            )
+            hint = "join conditions by 'and'"
+            raise type_error("EB010", "'in' cannot be part of a chain", node, hint)
         if isinstance(node.operands[0], Members):
             return self._tuple_membership(node, node.operands[0], scope)
         item = self._operand(node.operands[0], scope)
         group = node.operands[1]
-        if isinstance(group, Ref) and group.name in self.sets and not group.indices:
-            self.used.add(group.name)
-        elif not isinstance(group, Members) or not all(
-            isinstance(part, Text | Number) for part in group.items
-        ):
-            raise type_error(
-                "EB003", "'in' needs a set or a list in brackets", group, 'as in ("G1", "G2")'
-            )
+        named = isinstance(group, Ref) and group.name in self.sets and not group.indices
+        listed = isinstance(group, Members) and all(
+            isinstance(p, Text | Number) for p in group.items
+        )
+        if not named and not (listed and isinstance(group, Members)):
+            hint = 'as in ("G1", "G2")'
+            raise type_error("EB003", "'in' needs a set or a list in brackets", group, hint)
         if item.sort not in ("index", "label", "number") or item.degree:
             raise type_error("EB003", "only an element can be in a set", node.operands[0])
         if item.sort == "number" and isinstance(group, Members):
@@ -482,17 +398,16 @@ class TypeChecker:
         if len(item.items) != len(factors):
             text = f"here are {len(item.items)} elements, a tuple has {len(factors)}"
             raise type_error("EB003", text, item, f"it is made from {', '.join(factors)}")
-        self.used.add(group.name)
         parts = tuple(self.index(part, scope) for part in item.items)
         return Typed(replace(node, operands=(replace(item, items=parts), group)), "condition")
 
-    def _logic(self, node: Logic, scope: Scope) -> Typed:
+    def _logic(self, node: grammar.Logic, scope: Scope) -> Typed:
         parts = tuple(self.condition(part, scope).node for part in node.operands)
         return Typed(replace(node, operands=parts), "condition")
 
-    def _reduce(self, node: Reduce, scope: Scope) -> Typed:
+    def _reduce(self, node: grammar.Reduce, scope: Scope) -> Typed:
         if node.function == "first_index":
-            return self.check(first_index(node), scope)
+            return self.check(calltypes.first_index(node), scope)
         inner = self.scope_of(node.binders, scope)
         where = self.condition(node.where, inner).node if node.where is not None else None
         written = replace(node, function="sum")
@@ -500,7 +415,7 @@ class TypeChecker:
             two = Number(node.body.span, 2.0, None)
             body = self.operand(Binary(node.body.span, "**", node.body, two), inner)
         elif node.function == "expect":
-            body = self.operand(weighted(node, self.sets), inner)
+            body = self.operand(calltypes.weighted(node, self.sets), inner)
         else:
             body, written = self.operand(node.body, inner), node
         degree = body.degree
@@ -510,45 +425,32 @@ class TypeChecker:
             degree = NONLINEAR
         return Typed(replace(written, body=body.node, where=where), "number", body.unit, degree)
 
-    def _choice(self, node: Choice, scope: Scope) -> Typed:
+    def _choice(self, node: grammar.Choice, scope: Scope) -> Typed:
         condition = self.condition(node.condition, scope)
         then, other = self.operand(node.then, scope), self.operand(node.otherwise, scope)
         unit = other.unit if then.bare else then.unit
         bare = then.bare and other.bare
         if not bare:  # two bare branches wait for the unit of what they stand beside
             branches = ("one branch", "the other")
-            then = self.align(branches, node.then, then, unit)
-            other = self.align(branches, node.otherwise, other, unit)
-        return Typed(
-            replace(node, condition=condition.node, then=then.node, otherwise=other.node),
-            "number",
-            unit,
-            max(then.degree, other.degree),
-            bare,
-        )
-
-
-def _zero_of(unit: Unit) -> float:
-    """Return how far the zero of a scale of temperature lies from the absolute one, in it."""
-    return float(abs(unit.zero / unit.factor)) if unit.is_point and unit.zero else 0.0
+            then, other = self.align(branches, then, unit), self.align(branches, other, unit)
+        made = replace(node, condition=condition.node, then=then.node, otherwise=other.node)
+        return Typed(made, "number", unit, max(then.degree, other.degree), bare)
 
 
 Rule = Callable[[TypeChecker, Any, Scope], Typed]
 
-_SORTS = {"members": "list"}
-
 _RULES: dict[type[Node], Rule] = {
     Binary: TypeChecker._binary,
-    Call: lambda checker, node, scope: CALLS[node.function](checker, node, scope),
-    Choice: TypeChecker._choice,
+    grammar.Call: lambda checker, node, scope: calltypes.CALLS[node.function](checker, node, scope),
+    grammar.Choice: TypeChecker._choice,
     Compare: TypeChecker._compare,
-    Logic: TypeChecker._logic,
+    grammar.Logic: TypeChecker._logic,
     Members: lambda checker, node, scope: Typed(node, "members"),
     Number: TypeChecker._literal,
-    Reduce: TypeChecker._reduce,
+    grammar.Reduce: TypeChecker._reduce,
     Ref: TypeChecker._ref,
     Text: lambda checker, node, scope: Typed(node, "label"),
-    Unary: TypeChecker._unary,
+    grammar.Unary: TypeChecker._unary,
 }
 
 _ARITHMETIC: dict[str, Callable[[TypeChecker, Binary, Typed, Typed], Typed]] = {

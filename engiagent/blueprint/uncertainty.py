@@ -13,25 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint import grammar
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, collected, located, refused
 from engiagent.blueprint.document import Core, FrozenMap, ParameterDef, UncertainDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
-from engiagent.blueprint.grammar import (
-    LOGICAL,
-    Binary,
-    Call,
-    Choice,
-    Compare,
-    ExpressionError,
-    Logic,
-    Node,
-    Reduce,
-    Ref,
-    names_in,
-    parse,
-    tree_of,
-    walk,
-)
+from engiagent.blueprint.grammar import LOGICAL, Binary, Call, Node, Ref, names_in, tree_of, walk
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.values import unit_of
 from engiagent.units.unit import Unit
@@ -84,14 +70,8 @@ def reached_names(core: Core) -> frozenset[str]:
     return frozenset(reached)
 
 
-# --- declarations ------------------------------------------------------------------------------
-
-
 def uncertainties(elaboration: Elaboration) -> tuple[Uncertainty, ...]:
-    """Return the uncertain parameters with their numbers.
-
-    Raises BlueprintError with everything that is wrong in their declarations.
-    """
+    """Return the uncertain parameters with their numbers."""
     found: list[Uncertainty] = []
     wrong: list[Diagnostic] = []
     for position, definition in enumerate(elaboration.core.parameters):
@@ -114,11 +94,8 @@ def _uncertainty(
     if (definition.type or "number") != "number":
         raise refuse("", "labels and elements are not uncertain; only numbers are")
     if (given.set == "budget") != (given.budget is not None):
-        raise refuse(
-            "budget",
-            "a budget belongs to the set 'budget', and that needs one",
-            'as "set": "budget", "budget": 2.5',
-        )
+        text = "a budget belongs to the set 'budget', and that needs one"
+        raise refuse("budget", text, 'as "set": "budget", "budget": 2.5')
     by_label = isinstance(definition.unit, FrozenMap) and definition.unit_override is None
     if by_label and not isinstance(given.deviation, str):
         raise refuse("deviation", "the parameter has units by label", "write it with its unit")
@@ -128,9 +105,8 @@ def _uncertainty(
     if not np.all(np.isfinite(deviation)) or np.any(deviation < 0):
         raise refuse("deviation", "a deviation is a finite number of at least 0")
     budget = None if given.budget is None else float(given.budget)
-    return Uncertainty(
-        definition.name, table.sets, unit_of(definition), table.values, deviation, budget
-    )
+    unit = unit_of(definition)
+    return Uncertainty(definition.name, table.sets, unit, table.values, deviation, budget)
 
 
 def _deviation(
@@ -139,7 +115,7 @@ def _deviation(
     """Return deviations in the parameter's unit; a bare name takes the parameter's own index."""
     if isinstance(given, int | float):
         return np.full(shape, float(given))
-    tree = parse(given)
+    tree = grammar.parse(given)
     binders = elaboration.binders(definition.index)
     checker = elaboration.checker()
     unit = unit_of(definition).difference()
@@ -148,14 +124,9 @@ def _deviation(
         names = tuple(Ref(tree.span, name, ()) for binder in binders for name in binder.names)
         tree = Ref(tree.span, tree.name, names)
     typed = checker.number(tree, checker.scope_of(binders), unit)
-    if typed.degree > 0:
-        raise ExpressionError("a deviation depends on no variable", 1, None, DECLARATION)
     grid = elaboration.grid(binders)
     values = np.broadcast_to(elaboration.evaluator.number(typed.node, grid), (grid.size,))
     return np.array(values, dtype=np.float64).reshape(shape)
-
-
-# --- places -------------------------------------------------------------------------------------
 
 
 def uncertainty_findings(elaboration: Elaboration) -> tuple[Diagnostic, ...]:
@@ -177,10 +148,7 @@ def _waiting(core: Core) -> Iterator[Diagnostic]:
         if variable.stage not in (None, 1) and not indexed:
             path = f"{PATH}.decision_variables[{position}].stage"
             text = "it waits for what comes, but all decisions of a robust model are made before"
-            hint = (
-                "give the values as a set of kind 'scenario', index what they are and this "
-                "variable by it, and take the 'worst' of the objective"
-            )
+            hint = "give the values by a set of kind 'scenario', and take the 'worst' of the goal"
             yield Diagnostic(LATER_STAGE, "error", path, text, None, hint, variable.name)
 
 
@@ -188,21 +156,20 @@ def _places(core: Core, reached: frozenset[str]) -> Iterator[Diagnostic]:
     """Yield every place in which an uncertain number cannot be treated exactly."""
     for path, text, kind, label in (*_fixed_texts(core), *_constraint_texts(core)):
         for name in sorted(names_in(text) & reached):
-            yield _refusal(f"{PATH}.{path}", name, kind, label)
+            yield _refusal(path, name, kind, label)
     for path, text, label in _expressions(core):
         tree = tree_of(text)
         for node in _structural(tree) if tree is not None else ():
             for part in walk(node):
                 if isinstance(part, Ref) and part.name in reached:
-                    column = part.span[0] + 1
-                    yield _refusal(f"{PATH}.{path}", part.name, "where", label, column)
+                    yield _refusal(path, part.name, "where", label, part.span[0] + 1)
 
 
 def _refusal(
     path: str, name: str, kind: str, label: str | None, column: int | None = None
 ) -> Diagnostic:
     text = f"{name} is uncertain and has no exact robust counterpart here"
-    return Diagnostic(PLACE, "error", path, text, column, PLACES[kind], label)
+    return Diagnostic(PLACE, "error", f"{PATH}.{path}", text, column, PLACES[kind], label)
 
 
 def _fixed_texts(core: Core) -> Iterator[tuple[str, object, str, str | None]]:
@@ -253,8 +220,8 @@ def _constraint_texts(core: Core) -> Iterator[tuple[str, object, str, str | None
 def _states_equality(tree: Node) -> bool:
     """Whether a constraint, or what one implies, compares by ==."""
     stated = tree.args[-1] if isinstance(tree, Call) and tree.function == "implies" else tree
-    parts = stated.operands if isinstance(stated, Logic) else (stated,)
-    return any(isinstance(part, Compare) and "==" in part.ops for part in parts)
+    parts = stated.operands if isinstance(stated, grammar.Logic) else (stated,)
+    return any(isinstance(part, grammar.Compare) and "==" in part.ops for part in parts)
 
 
 def goal_texts(core: Core) -> Iterator[tuple[str, object]]:
@@ -281,9 +248,9 @@ def _expressions(core: Core) -> Iterator[tuple[str, object, str | None]]:
 def _structural(tree: Node) -> Iterator[Node]:
     """Yield the parts of an expression that have to be known: conditions, indices, exponents."""
     for node in walk(tree):
-        if isinstance(node, Reduce) and node.where is not None:
+        if isinstance(node, grammar.Reduce) and node.where is not None:
             yield node.where
-        elif isinstance(node, Choice):
+        elif isinstance(node, grammar.Choice):
             yield node.condition
         elif isinstance(node, Ref):
             yield from node.indices

@@ -1,8 +1,7 @@
 """Values of parameters: inline numbers, nested objects by label, and columns of data files."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +34,6 @@ def inline_values(d: ParameterDef, sets: tuple[IndexSet, ...], labels: bool = Fa
 
     One number fills the whole grid, a list follows the order of the last set, an object goes by
     label.
-
-    Raises ValueError when an element is absent, unknown, or not of the right type.
     """
     shape = tuple(s.size for s in sets)
     result = np.empty(shape, dtype=object if labels else np.float64)
@@ -53,13 +50,11 @@ def _fill(target: Array, value: Any, sets: tuple[IndexSet, ...], labels: bool) -
         _fill_by_label(target, value, sets, labels)
     elif isinstance(value, tuple):
         if len(sets) != 1:
-            raise ValueError(
-                "a list fills one index; give an object by label for the others, as {'G1': [...]}"
-            )
+            text = "a list fills one index; give an object by label for the others"
+            raise ValueError(f"{text}, as {{'G1': [...]}}")
         if len(value) != sets[0].size:
-            raise ValueError(
-                f"{len(value)} values are listed, but {sets[0].name} has {sets[0].size} elements"
-            )
+            only = f"{sets[0].name} has {sets[0].size} elements"
+            raise ValueError(f"{len(value)} values are listed, but {only}")
         target[...] = [_plain(item, labels) for item in value]
     else:
         target[...] = _plain(value, labels)
@@ -124,10 +119,7 @@ def unify_units(values: Array, units: FrozenMap, sets: tuple[IndexSet, ...]) -> 
 
 
 def element_positions(labels: list[Any], target: IndexSet) -> npt.NDArray[np.int64]:
-    """Return the positions of labels in a set; a number may be written as text.
-
-    Raises ValueError when a label is not in the set.
-    """
+    """Return the positions of labels in a set; a number may be written as text."""
     lookup = {str(label): position for label, position in target.position_of.items()}
     positions = []
     for label in labels:
@@ -140,72 +132,44 @@ def element_positions(labels: list[Any], target: IndexSet) -> npt.NDArray[np.int
     return np.array(positions, dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class FileColumn:
-    """A column of a data file, with the column of time stamps beside it where there is one."""
-
-    reference: str
-    column: TableColumn
-    stamps: TableColumn | None = None
-
-    @classmethod
-    def of(cls, table: TableFile, column: TableColumn) -> Self:
-        """Return a column with the first column of time stamps of its table."""
-        stamps = (c for c in table.columns.values() if _is_stamped(c))
-        return cls(f"{table.name}#{column.name}", column, next(stamps, None))
-
-    def texts(self) -> tuple[str, ...]:
-        """Return the cells as text."""
-        return self.column.texts()
-
-
-def _is_stamped(column: TableColumn) -> bool:
-    if not column.is_text:
-        return False
-    texts = column.texts()
-    try:
-        texts = in_iso(texts) if is_by_day(texts[0]) else texts
-    except ValueError:
-        return False  # day and month cannot be told apart
-    return parse_stamp(texts[0]) is not None and parse_stamp(texts[-1]) is not None
+def stamps_of(table: TableFile) -> TableColumn | None:
+    """Return the first column of time stamps of a table."""
+    for column in table.columns.values():
+        texts = column.texts() if column.is_text else ("",)
+        try:
+            texts = in_iso(texts) if is_by_day(texts[0]) else texts
+        except ValueError:
+            continue  # day and month cannot be told apart
+        if parse_stamp(texts[0]) is not None and parse_stamp(texts[-1]) is not None:
+            return column
+    return None
 
 
 def split_reference(reference: str) -> tuple[str, str]:
-    """Return the file and the column of ``file.csv#column``.
-
-    Raises InputError when one of them is not there.
-    """
+    """Return the file and the column of ``file.csv#column``."""
     file, separator, name = reference.partition("#")
     if not separator or not name or not file:
         raise InputError(f"{reference!r} names no column; write 'file.csv#column'")
     return file, name
 
 
-def read_column(folder: Path | None, reference: str) -> FileColumn:
-    """Return the column that ``file.csv#column`` names.
-
-    Raises InputError when the file or the column is not there, or an array has several dimensions.
-    """
+def read_texts(folder: Path | None, reference: str) -> tuple[str, ...]:
+    """Return the cells of the column that ``file.csv#column`` names as text."""
     file, name = split_reference(reference)
     if folder is None:
         raise InputError(f"{reference!r} cannot be read: the blueprint has no folder with data")
-    if file.lower().endswith(".nc"):
-        table = as_table(read_grid(folder, file, name))
-    else:
-        table = read_table(folder, file)
-    return FileColumn.of(table, table.column(name))
+    array = file.lower().endswith(".nc")
+    table = as_table(read_grid(folder, file, name)) if array else read_table(folder, file)
+    return table.column(name).texts()
 
 
-def check_stamps(column: FileColumn, axis: TimeAxis) -> None:
+def check_stamps(table: TableFile, axis: TimeAxis) -> None:
     """Refuse a file whose time stamps are not those of the time set that its values are to fill.
 
     Stamps may name the starts of the periods or their ends, all of them in the order of the
     periods. Without a date on either side there is nothing to compare.
-
-    Raises ValueError, InputError with the stamps found and those expected; with its place where a
-    single one is wrong.
     """
-    stamps = column.stamps
+    stamps = stamps_of(table)
     if stamps is None or not axis.dated:
         return
     seconds, zoned = stamp_seconds(in_iso(stamps.texts()))
@@ -235,27 +199,20 @@ def as_written(values: Array, sets: tuple[IndexSet, ...]) -> Any:
     """Return values as a blueprint has them inline; one number where all are the same."""
     if values.size and bool((values == values.flat[0]).all()):
         return float(values.flat[0])
-    if len(sets) == 1 and not sets[0].root.factors:
-        return values.tolist()
-    if len(sets) == 1:
-        return _nested(sets[0].labels, values)
-    labels = sets[0].labels
-    if sets[0].root.factors:
+    if len(sets) > 1 and sets[0].root.factors:
         raise InputError("a parameter over pairs and another set cannot be varied by a factor")
-    return {str(label): _by_labels(values[k], sets[1:]) for k, label in enumerate(labels)}
+    return _by_labels(values, sets)
 
 
 def _by_labels(values: Array, sets: tuple[IndexSet, ...]) -> Any:
-    if len(sets) == 1:
+    if len(sets) > 1:
+        return {str(x): _by_labels(values[k], sets[1:]) for k, x in enumerate(sets[0].labels)}
+    if not sets[0].root.factors:
         return values.tolist()
-    return {str(x): _by_labels(values[k], sets[1:]) for k, x in enumerate(sets[0].labels)}
-
-
-def _nested(labels: Any, values: Array) -> dict[str, Any]:
     result: dict[str, Any] = {}
-    for label, value in zip(labels, values.tolist(), strict=True):
+    for label, value in zip(sets[0].labels, values.tolist(), strict=True):
         inner = result
-        for part in label[:-1]:
+        for part in label[:-1]:  # type: ignore[index]
             inner = inner.setdefault(str(part), {})
-        inner[str(label[-1])] = value
+        inner[str(label[-1])] = value  # type: ignore[index]
     return result

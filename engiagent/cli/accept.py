@@ -15,7 +15,7 @@ from engiagent.cli.output import print_json, say
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
-from engiagent.readings.reading import Missing
+from engiagent.readings import Missing
 from engiagent.run.folder import BLUEPRINT, CERTIFICATE, is_run_folder, read_record
 from engiagent.run.inputs import EXPERT, READING, slots_of, stored_problem
 from engiagent.text import Problem

@@ -41,7 +41,6 @@ from engiagent.plant.source import nearest
 from engiagent.run.keyfigures import Figure
 from engiagent.solvers.result import SolveOptions
 from engiagent.text.datafile import DataFile, load_data_file
-from engiagent.text.frontmatter import DataOptions
 from engiagent.text.timestamps import read_times
 from engiagent.units.unit import conversion, parse_unit
 from engiagent.units.words import Conventions
@@ -354,7 +353,7 @@ class Names:
         definition = next(s for s in whole.core.sets if s.kind == "time")
         zone = definition.zone
         folder, name = path.resolve().parent, path.name
-        file = load_data_file(folder, name, DataOptions(), Conventions(), zone, name)
+        file = load_data_file(folder, name, Conventions(), zone)
         for column in file.series:
             own = next((k for k in (column.header, column.name) if k in known), None)
             if own is None:

@@ -18,7 +18,6 @@ from engiagent.io.jsontext import dumps_canonical
 from engiagent.run.folder import BLUEPRINT, SIMULATED, SIMULATION
 from engiagent.solvers.solution import save_solution
 from engiagent.text.datafile import DataFile, load_data_file
-from engiagent.text.frontmatter import DataOptions
 from engiagent.units.unit import UnitError
 from engiagent.units.words import Conventions
 
@@ -87,9 +86,7 @@ def read_forcing(path: Path, signals: Mapping[str, Signal]) -> Forcing:
 
     Raises InputError for a column that is no input, or of another unit.
     """
-    file: DataFile = load_data_file(
-        path.resolve().parent, path.name, DataOptions(), Conventions(), None, path.name
-    )
+    file: DataFile = load_data_file(path.resolve().parent, path.name, Conventions(), None)
     if file.axis is None:
         raise InputError("no column of time", path.name, expected="time stamps as 2026-01-31T00:00")
     known = [name for name, signal in signals.items() if signal.role in INPUTS]

@@ -141,7 +141,7 @@ class Text:
         if not wanted:
             yield Place(file, 1, None, str(column))
         for row in wanted[:MOST_CELLS]:
-            yield Place(file, found.line(row), None, f"{column} = {found.values[row]}")
+            yield Place(file, found.source.line(row), None, f"{column} = {found.values[row]}")
 
 
 def as_json(value: Any) -> Any:

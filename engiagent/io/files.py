@@ -15,17 +15,10 @@ MAX_BYTES: Final = 200_000_000
 """Default limit of a file's size."""
 
 _MAX_NAME = 240
-_DEVICES = frozenset(
-    ["con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))]
-)
 
 
 def inside_parts(relative: str) -> tuple[str, ...]:
-    """Return the components of a path that stays inside its folder, written with slashes.
-
-    Raises InputError for an empty, absolute or overlong path, ``..``, a backslash, a drive letter,
-    a web address, a control character and the device names of Windows.
-    """
+    """Return the components of a path that stays inside its folder, written with slashes."""
     problem = _path_problem(relative)
     if problem is not None:
         expected = "the name of a file in the problem's own folder, as 'prices.csv'"
@@ -51,8 +44,6 @@ def _path_problem(relative: str) -> str | None:
         return "'..' leaves the problem's folder"
     if "." in parts or "" in parts:
         return "an empty or '.' component in a path"
-    if any(part.split(".")[0].strip().lower() in _DEVICES for part in parts):
-        return "the name of a device, not of a file"
     return None
 
 
@@ -60,12 +51,8 @@ def open_inside(folder: Path, relative: str, *, max_bytes: int = MAX_BYTES) -> b
     """Return the content of a regular file that lies inside ``folder``.
 
     Every component below the folder is opened without following symbolic links, so that no name
-    leads elsewhere, not even when a link is swapped in between two looks. The path to the folder
-    itself may contain links, it is the user's own.
-
-    Raises InputError when the path leaves the folder, is a link, a folder, a pipe or a device, is
-    absent, unreadable or too large. It names no file: who knows where the path is written may add
-    it.
+    leads elsewhere, not even when a link is swapped in between two looks. Raises InputError for
+    whatever else it is, too; it names no file: who knows where the path is written may add it.
     """
     parts = inside_parts(relative)
     try:
@@ -87,8 +74,6 @@ def open_inside(folder: Path, relative: str, *, max_bytes: int = MAX_BYTES) -> b
 
 
 def _open_parts(folder: Path, parts: tuple[str, ...]) -> int:
-    if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
-        return _open_checked(folder, parts)
     base = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in parts[:-1]:
@@ -101,16 +86,6 @@ def _open_parts(folder: Path, parts: tuple[str, ...]) -> int:
         return os.open(parts[-1], flags, dir_fd=base)
     finally:
         os.close(base)
-
-
-def _open_checked(folder: Path, parts: tuple[str, ...]) -> int:
-    """Open on a system without ``openat``: look at every component first."""
-    path = folder
-    for part in parts:
-        path = path / part
-        if path.is_symlink():
-            raise OSError("a symbolic link")
-    return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
 
 
 def _reason(folder: Path, parts: tuple[str, ...], error: OSError) -> str:

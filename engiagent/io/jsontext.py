@@ -12,15 +12,13 @@ MAX_CHARACTERS: Final = 200_000_000
 MAX_NESTING: Final = 60
 # A string that never ends is taken to the end of the text, so that the scan stays linear.
 _OUTSIDE_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def loads_strict(text: str, file: str | None = None) -> Any:
     """Return the value of a JSON text.
 
-    Raises InputError with line and column for a syntax error; also for NaN, an infinite number, a
-    key that stands twice in one object, a lone surrogate, nesting deeper than 60 and more than 200
-    MB.
+    Raises InputError, where it can with line and column, for a syntax error, NaN, an infinite
+    number, a key that stands twice in one object, a lone surrogate, deep nesting and too much.
     """
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"JSON of more than {MAX_CHARACTERS} characters", file)
@@ -37,8 +35,12 @@ def loads_strict(text: str, file: str | None = None) -> Any:
         )
     except json.JSONDecodeError as error:
         raise InputError(f"no valid JSON: {error.msg}", file, error.lineno, error.colno) from None
-    if "\\ud" in text or "\\uD" in text or _HALF_CHARACTER.search(text):
-        _refuse_half_characters(value, file)
+    escaped = "\\ud" in text or "\\uD" in text
+    try:
+        (json.dumps(value, ensure_ascii=False) if escaped else text).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise InputError("half of a surrogate pair", file, found=half) from None
     return value
 
 
@@ -62,20 +64,6 @@ def _object(pairs: list[tuple[str, Any]], file: str | None) -> dict[str, Any]:
         twice = next(key for key, count in counts.items() if count > 1)
         raise InputError("a key stands twice in one object", file, found=repr(twice))
     return result
-
-
-def _refuse_half_characters(value: Any, file: str | None) -> None:
-    """Refuse a lone surrogate, which no text file can hold."""
-    if isinstance(value, str):
-        if _HALF_CHARACTER.search(value):
-            raise InputError("half of a surrogate pair", file, found=ascii(value)[:40])
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _refuse_half_characters(key, file)
-            _refuse_half_characters(item, file)
-    elif isinstance(value, list):
-        for item in value:
-            _refuse_half_characters(item, file)
 
 
 def _refuse(name: str, file: str | None) -> Any:

@@ -12,10 +12,7 @@ MAX_NESTING: Final = 40
 
 @lru_cache(maxsize=32)
 def load_tree(text: str, file: str) -> Any:
-    """Return the nodes of a YAML text, with the marks of line and column that the reader keeps.
-
-    Raises InputError with line and column.
-    """
+    """Return the nodes of a YAML text, with the marks of line and column that the reader keeps."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 

@@ -70,14 +70,10 @@ def fields(text: str, words: Mapping[str, Json] = MappingProxyType({})) -> tuple
     """Return the fields that lines describe: those that are always there, and the others.
 
     A line is ``name: kind; description``, with ``name?`` for a field that may be absent. Kinds are
-    ``text``, ``flag``, ``count``, ``integer``, ``number``, ``object`` and ``any``, ``list of`` and
-    ``by name`` with what follows, ``one of a, b, null``, several with `` or `` between them, and
-    ``record`` (``record+`` where there may be more), whose fields follow with a deeper indentation.
+    those of ``_PLAIN`` and ``words``, ``list of`` and ``by name`` with what follows, ``one of a, b,
+    null``, several with `` or `` between them, and ``record`` (``record+`` where there may be
+    more), whose fields follow with a deeper indentation.
 
-    ``words``: further kinds by name.
-
-    Examples
-    --------
     >>> fields("rates: list of number; as fractions a year")[0]["rates"]["items"]
     {'type': 'number'}
     """
@@ -121,8 +117,7 @@ def kind_of(schema: Json) -> str:
     'list of texts, or null'
     """
     if "anyOf" in schema:
-        kinds = [kind_of(part) for part in schema["anyOf"]]
-        return ", or ".join(kinds)
+        return ", or ".join(map(kind_of, schema["anyOf"]))
     if "const" in schema:
         return f"`{schema['const']}`"
     if "enum" in schema:
@@ -132,9 +127,10 @@ def kind_of(schema: Json) -> str:
         return ", or ".join(_SHORT.get(str(one), str(one)) for one in kind)
     if kind == "array":
         inner = kind_of(schema.get("items", {}))
-        return "list" if inner == "anything" else f"list of {_many(inner)}"
+        return "list" if inner == "anything" else f"list of {_PLURAL.get(inner, inner)}"
     if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
-        return f"{_many(kind_of(schema['additionalProperties']))} by name"
+        inner = kind_of(schema["additionalProperties"])
+        return f"{_PLURAL.get(inner, inner)} by name"
     return _SHORT.get(str(kind), "anything")
 
 
@@ -154,7 +150,3 @@ _PLURAL: Final = {
     "object": "objects",
     "list": "lists",
 }
-
-
-def _many(kind: str) -> str:
-    return _PLURAL.get(kind, kind)

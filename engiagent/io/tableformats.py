@@ -2,7 +2,6 @@
 
 import csv
 import re
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import cache
 from io import BytesIO
@@ -27,89 +26,57 @@ _DECIMAL_COMMA: Final = re.compile(_FIELD % ",", re.M)
 _DECIMAL_POINT: Final = re.compile(_FIELD % r"\.", re.M)
 
 
-def read_csv(
-    data: bytes, file: str, separator: str | None, decimal: str | None
-) -> list[TableColumn]:
+def read_csv(data: bytes, file: str, decimal: str | None = None) -> list[TableColumn]:
     """Return the columns of a CSV file; blank lines and lines that begin with ``#`` are skipped."""
     lines = _lines(data, file)
-    first = next((k for k, line in enumerate(lines) if line.strip()), None)
-    if first is None:
-        raise InputError("the file is empty", file)
-    symbol = _separator(lines[first:], file, separator)
     filled = _filled(lines)
+    if not filled:
+        raise InputError("the file is empty", file)
+    symbol = _separator(lines[filled[0] :])
     quoted = any('"' in line for line in lines)
-    title_line = lines[filled[0]]
-    titles = (
-        _quoted(title_line, symbol, file, filled[0] + 1) if quoted else title_line.split(symbol)
-    )
+    head, title_line = filled[0] + 1, lines[filled[0]]
+    titles = _quoted(title_line, symbol, file, head) if quoted else title_line.split(symbol)
     header = [cell.strip() for cell in titles]
-    check_size(file, len(filled) - 1, len(header))
-    _check_header(header, filled[0] + 1, file)
-    body = filled[1:]
-    split = _split_quoted if quoted else _split_plain
-    columns = split(lines, body, symbol, len(header), file)
+    width = len(header)
+    check_size(file, len(filled) - 1, width)
+    _check_header(header, head, file)
+    if quoted:
+        rows = [_quoted(lines[k], symbol, file, k + 1) for k in filled[1:]]
+        counts = [len(row) for row in rows]
+    else:
+        counts = [lines[k].count(symbol) + 1 for k in filled[1:]]
+    if any(count != width for count in counts):
+        row = next(k for k, count in enumerate(counts) if count != width)
+        line, found, expected = filled[row + 1] + 1, f"{counts[row]}", f"{width} as in the header"
+        raise InputError("a row with a wrong number of fields", file, line, None, found, expected)
+    if quoted:
+        columns = [[row[k] for row in rows] for k in range(width)]
+    else:  # split all at once: several times faster than one by one
+        flat = symbol.join(lines[k] for k in filled[1:]).split(symbol) if counts else []
+        columns = [flat[k::width] for k in range(width)]
     point = decimal or _decimal(lines, symbol, file)
 
     @cache
-    def rows() -> tuple[list[str], list[int]]:
-        # Split anew when somebody asks for a place: kept, the lines would take more than all cells.
+    def again() -> tuple[list[str], list[int]]:
+        # Split anew when a place is asked for: stored, the lines would take more than all cells.
         whole = _lines(data, file)
         return whole, _filled(whole)[1:]
 
     def place(row: int, column: int) -> tuple[int, int]:
-        again, numbers = rows()
-        return numbers[row] + 1, _field_start(again[numbers[row]], column, symbol)
+        whole, numbers = again()
+        return numbers[row] + 1, _field_start(whole[numbers[row]], column, symbol)
 
-    return [
-        _text_column(file, title, k + 1, cells, point, place)
-        for k, (title, cells) in enumerate(zip(header, columns, strict=True))
-    ]
+    made = []
+    for k, (title, cells) in enumerate(zip(header, columns, strict=True), 1):
+        name, unit = header_unit(title)
+        stripped = tuple(map(str.strip, cells))
+        made.append(TableColumn(file, title, name, unit, k, stripped, point, place))
+    return made
 
 
 def _filled(lines: list[str]) -> list[int]:
     """Return the numbers of the lines that hold something."""
     return [k for k, line in enumerate(lines) if line and not line.isspace()]
-
-
-def _split_plain(
-    lines: list[str], body: list[int], symbol: str, width: int, file: str
-) -> list[list[str]]:
-    """Split lines without quotation marks all at once: several times faster than one by one."""
-    chosen = [lines[k] for k in body]
-    counts = [line.count(symbol) for line in chosen]
-    if any(count != width - 1 for count in counts):
-        row = next(k for k, count in enumerate(counts) if count != width - 1)
-        raise _ragged(file, body[row] + 1, counts[row] + 1, width)
-    flat = symbol.join(chosen).split(symbol) if chosen else []
-    return [flat[k::width] for k in range(width)]
-
-
-def _split_quoted(
-    lines: list[str], body: list[int], symbol: str, width: int, file: str
-) -> list[list[str]]:
-    rows = [_quoted(lines[k], symbol, file, k + 1) for k in body]
-    for k, row in zip(body, rows, strict=True):
-        if len(row) != width:
-            raise _ragged(file, k + 1, len(row), width)
-    return [[row[k] for row in rows] for k in range(width)]
-
-
-def _ragged(file: str, line: int, found: int, width: int) -> InputError:
-    return InputError(
-        "a row with a wrong number of fields",
-        file,
-        line,
-        found=f"{found}",
-        expected=f"{width} as in the header",
-    )
-
-
-def _text_column(
-    file: str, title: str, position: int, cells: Iterable[str], decimal: str, place: Any
-) -> TableColumn:
-    name, unit = header_unit(title)
-    stripped = tuple(map(str.strip, cells))
-    return TableColumn(file, title, name, unit, position, stripped, decimal, place)
 
 
 def _lines(data: bytes, file: str) -> list[str]:
@@ -131,12 +98,7 @@ def _lines(data: bytes, file: str) -> list[str]:
     return lines
 
 
-def _separator(lines: list[str], file: str, given: str | None) -> str:
-    if given is not None:
-        if given not in _SEPARATORS:
-            allowed = "',', ';' or a tab"
-            raise InputError("unknown separator", file, found=repr(given[:20]), expected=allowed)
-        return given
+def _separator(lines: list[str]) -> str:
     sample = [re.sub(r'"[^"\n]{0,10000}"', "", line) for line in lines[:20] if line.strip()]
     for symbol in _SEPARATORS:
         if sample[0].count(symbol) and all(symbol in line for line in sample):
@@ -162,9 +124,8 @@ def _check_header(header: list[str], line: int, file: str) -> None:
         if header.index(title) != k:
             raise InputError("a header stands twice", file, line, found=repr(title))
     if all(re.fullmatch(r"[+-]?[0-9]+(?:[.,][0-9]+)?", title) for title in header):
-        raise InputError(
-            "the first line holds numbers", file, line, found=header[0], expected="a header"
-        )
+        what = "the first line holds numbers"
+        raise InputError(what, file, line, None, header[0], "a header")
 
 
 def _decimal(lines: list[str], symbol: str, file: str) -> str:
@@ -172,17 +133,12 @@ def _decimal(lines: list[str], symbol: str, file: str) -> str:
         return "."
     text = "\n".join(lines)
     comma, point = _DECIMAL_COMMA.search(text), _DECIMAL_POINT.search(text)
-    if comma is None:
-        return "."
-    if point is not None:
-        raise InputError(
-            "decimal commas and decimal points in one file",
-            file,
-            text.count("\n", 0, point.start() + 1) + 1,
-            found=" and ".join(match[0].strip(' ;\t"') for match in (comma, point)),
-            expected="one of the two throughout, or 'decimal' in the front matter",
-        )
-    return ","
+    if comma is None or point is None:
+        return "." if comma is None else ","
+    line = text.count("\n", 0, point.start() + 1) + 1
+    found = " and ".join(match[0].strip(' ;\t"') for match in (comma, point))
+    what = "decimal commas and decimal points in one file"
+    raise InputError(what, file, line, None, found, "one of the two throughout")
 
 
 def _field_start(line: str, column: int, symbol: str) -> int:
@@ -248,10 +204,8 @@ def read_excel(data: bytes, file: str) -> list[TableColumn]:
     try:
         import openpyxl
     except ModuleNotFoundError:
-        expected = "pip install 'engiagent[excel]', or the sheet saved as CSV"
-        raise InputError(
-            "an Excel file needs the package openpyxl", file, expected=expected
-        ) from None
+        what, expected = "an Excel file needs openpyxl", "pip install 'engiagent[excel]', or CSV"
+        raise InputError(what, file, expected=expected) from None
     try:
         with ZipFile(BytesIO(data)) as packed:
             unpacked = sum(entry.file_size for entry in packed.infolist())
@@ -282,23 +236,20 @@ def _excel_column(file: str, title: str, position: int, cells: list[Any]) -> Tab
     def place(row: int, column: int) -> tuple[int | None, int | None]:
         return row + 2, column + 1
 
-    plain = [
-        float(c) if isinstance(c, int | float) and not isinstance(c, bool) else c for c in cells
-    ]
     name, unit = header_unit(title)
     about = (file, title, name, unit, position + 1)
-    if plain and all(isinstance(cell, float) for cell in plain):
-        return TableColumn(*about, np.array(plain), _place=place)
-    return TableColumn(*about, tuple(map(_excel_text, plain)), _place=place)
+    if cells and all(isinstance(c, int | float) and not isinstance(c, bool) for c in cells):
+        return TableColumn(*about, np.array(cells, dtype=np.float64), _place=place)
+    return TableColumn(*about, tuple(map(_excel_text, cells)), _place=place)
 
 
 def _excel_text(cell: Any) -> str:
     """Return a cell as text; stamps count in days there, so that they are off by microseconds."""
     if isinstance(cell, datetime):
         return (cell + timedelta(milliseconds=500)).replace(microsecond=0).isoformat(sep=" ")
-    if hasattr(cell, "isoformat"):
-        return str(cell.isoformat())
-    return "" if cell is None else f"{cell:.17g}" if isinstance(cell, float) else str(cell).strip()
+    if isinstance(cell, float):
+        return f"{cell:.17g}"
+    return "" if cell is None else str(cell).strip()
 
 
 def typed_column(file: str, title: str, position: int, unit: str, cells: Any) -> TableColumn:

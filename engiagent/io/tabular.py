@@ -81,16 +81,16 @@ class TableColumn:
         )
 
     def numbers(self) -> Floats:
-        """Return the cells as numbers, shape (rows,), in the column's own unit.
-
-        Raises InputError with line and column of the first cell that is no finite number.
-        """
+        """Return the cells as numbers, shape (rows,), in the column's own unit."""
         return self._numbers
 
     @cached_property
     def _numbers(self) -> Floats:
         if not isinstance(self.cells, tuple):
-            self._refuse_infinite(self.cells)
+            good = np.isfinite(self.cells)
+            if not bool(good.all()):
+                text = "a value is missing or not finite"
+                raise self.error(int(np.argmin(good)), text, expected="a number")
             return self.cells
         cells = self._with_points(self.cells)
         if _NUMBER_CHARACTERS.fullmatch("\n".join(cells)):
@@ -124,23 +124,15 @@ class TableColumn:
         where = f"column {self.header!r}"
         if line is None:
             where += f", row {row + 1}"
-        shown = found if found is not None else self._shown(row)
-        return InputError(f"{where}: {message}", self.file, line, column, shown, expected)
-
-    def _shown(self, row: int) -> str:
-        return repr(self.texts()[row][:60]) if self.is_text else repr(float(self.cells[row]))
+        if found is None:
+            found = repr(self.texts()[row][:60] if self.is_text else float(self.cells[row]))
+        return InputError(f"{where}: {message}", self.file, line, column, found, expected)
 
     def _with_points(self, cells: Sequence[str]) -> Sequence[str]:
         if self.decimal == ".":
             return cells
         # A point in a file with decimal commas is a fault and must not pass as a decimal point.
         return [cell.replace(",", ".") if "." not in cell else f"?{cell}" for cell in cells]
-
-    def _refuse_infinite(self, values: Floats) -> None:
-        good = np.isfinite(values)
-        if not bool(good.all()):
-            row = int(np.argmin(good))
-            raise self.error(row, "a value is missing or not finite", expected="a number")
 
 
 _MEANT: Final = re.compile(r"(?i)[+-]?(?:nan|inf(?:inity)?|n/?a|null)|[+-]?[\d_.,' ]*\d[\d_.,' ]*")
@@ -156,10 +148,7 @@ class TableFile:
     sha256: str  # of the file's bytes
 
     def column(self, name: str) -> TableColumn:
-        """Return a column by its bare name or its header, its unit in whatever brackets.
-
-        Raises InputError when there is none; it lists the columns and names the nearest.
-        """
+        """Return a column by its bare name or its header, its unit in whatever brackets."""
         found = self.columns.get(name)
         if found is not None:
             return found
@@ -167,10 +156,6 @@ class TableFile:
             if column.header == name or same_header(name, column.header):
                 return column
         raise missing_column(self.name, name, [c.header for c in self.columns.values()])
-
-    def require_rows(self, rows: int) -> None:
-        """Raise an InputError unless the table has so many rows."""
-        require_rows(self.name, self.rows, rows)
 
 
 def missing_column(file: str, name: str, headers: Sequence[str]) -> InputError:
@@ -181,12 +166,6 @@ def missing_column(file: str, name: str, headers: Sequence[str]) -> InputError:
     hint = f"; did you mean {by_lower[close[0]]!r}?" if close else ""
     listed = ", ".join(headers[:30]) + (", …" if len(headers) > 30 else "")
     return InputError(f"there is no column {name!r}{hint}", file, 1, expected=f"one of {listed}")
-
-
-def require_rows(file: str, found: int, expected: int) -> None:
-    """Raise an InputError when a file's number of rows is not the expected one."""
-    if found != expected:
-        raise InputError("wrong number of rows", file, found=f"{found}", expected=f"{expected}")
 
 
 def is_number(cell: str) -> bool:
@@ -216,17 +195,13 @@ def _number_fault(cell: str, decimal: str) -> str:
     return "text where a number is needed"
 
 
-def read_table(
-    folder: Path, name: str, *, separator: str | None = None, decimal: str | None = None
-) -> TableFile:
+def read_table(folder: Path, name: str) -> TableFile:
     """Read a table that lies inside a folder.
 
-    ``folder``, ``name``: the folder, and the file's path below it. ``separator``: ``,`` ``;`` or a
-    tab in a CSV file; found from the first lines when None. ``decimal``: ``.`` or ``,`` in a CSV
-    file; when None a comma only where columns are separated by semicolons or tabs and numbers are
-    written with commas. Raises InputError for a path that leaves the folder, an absent, empty or
-    overlarge file, an unknown format, a ragged row, a header that stands twice or a broken
-    quotation.
+    In a CSV file the separator is found from the first lines, and a comma is a decimal mark only
+    where semicolons or tabs separate columns and numbers are written with commas. Raises InputError
+    for a path that leaves the folder, an absent, empty or overlarge file, an unknown format, a
+    ragged row, a header that stands twice or a broken quotation.
     """
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:
@@ -235,30 +210,25 @@ def read_table(
     data = open_inside(folder, name)
     if not data:
         raise InputError("the file is empty", name)
-    key = (name, separator, decimal)
     for known, content, table in _RECENT:
-        if known == key and content == data:
+        if known == name and content == data:
             return table
-    table = _parse(data, name, separator, decimal)
-    _RECENT.append((key, data, table))
+    table = _parse(data, name, suffix)
+    _RECENT.append((name, data, table))
     return table
 
 
 # A run reads the same file for the problem, for each parameter and again in the checker. What was
 # read is kept with its content, so that a changed file is read anew; a table is immutable.
-_RECENT: deque[tuple[tuple[str, str | None, str | None], bytes, TableFile]] = deque(maxlen=4)
+_RECENT: deque[tuple[str, bytes, TableFile]] = deque(maxlen=4)
 
 
-def _parse(data: bytes, name: str, separator: str | None, decimal: str | None) -> TableFile:
+def _parse(data: bytes, name: str, suffix: str) -> TableFile:
     from engiagent.io.gridfiles import read_netcdf
     from engiagent.io.tableformats import read_csv, read_excel, read_parquet
 
-    suffix = Path(name).suffix.lower()
-    if suffix == ".csv":
-        columns = read_csv(data, name, separator, decimal)
-    else:
-        readers = {".parquet": read_parquet, ".xlsx": read_excel, ".nc": read_netcdf}
-        columns = readers[suffix](data, name)
+    readers = {".csv": read_csv, ".parquet": read_parquet, ".xlsx": read_excel, ".nc": read_netcdf}
+    columns = readers[suffix](data, name)
     if not columns:
         raise InputError("the file has no columns", name)
     rows = len(columns[0])

@@ -14,7 +14,7 @@ from engiagent.blueprint.timeaxis import TimeAxis, build_axis, parse_step
 from engiagent.io.tabular import SUFFIXES
 from engiagent.plant.source import FormError, Source, nearest
 from engiagent.text.datafile import DataFile, load_data_file
-from engiagent.text.frontmatter import DataOptions, Node, is_zone
+from engiagent.text.frontmatter import Node, is_zone
 from engiagent.text.timestamps import Times, read_times
 
 Floats = npt.NDArray[np.float64]
@@ -52,7 +52,7 @@ class Files:
         """Return a data file; raise an InputError when it is absent or cannot be read."""
         if name not in self._known:
             problem = self.source.problem
-            about = DataOptions(), problem.conventions, self.zone, name
+            about = problem.conventions, self.zone
             self._known[name] = load_data_file(problem.folder, name, *about)
         return self._known[name]
 

@@ -23,8 +23,7 @@ from engiagent.blueprint.placement import placement_of
 from engiagent.errors import EngiagentError
 from engiagent.run.limits import find_demands
 from engiagent.run.planvalues import Horizon, PlanEvaluator, bus_terms, horizons_of, plan_series
-from engiagent.slots import COMPONENTS
-from engiagent.slots.catalogue import Component
+from engiagent.slots import COMPONENTS, Component
 from engiagent.solvers.arrays import AnySolution, NamedArray, SolutionArrays
 from engiagent.units.unit import parse_unit
 from engiagent.verify.case import build_case

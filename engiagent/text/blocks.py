@@ -7,7 +7,7 @@ from typing import Final
 
 from engiagent.errors import InputError
 from engiagent.text.markdown import DROPPED, Block, Layout, RawTable
-from engiagent.text.parts import Cell, Sentence, SentenceKind, Span, Table
+from engiagent.text.parts import Sentence, SentenceKind, Span, Table
 from engiagent.units.headers import split_header
 from engiagent.units.wordlists import listed
 from engiagent.units.words import Conventions, resolve_unit
@@ -32,17 +32,10 @@ def _table(raw: RawTable, sentences: tuple[Sentence, ...], conventions: Conventi
         at = cell.text.find(header.unit_text) if header.unit_text and header.span else -1
         start = cell.span[0] + at
         spans.append((start, start + len(header.unit_text)) if at >= 0 else None)
-    return Table(
-        raw.header,
-        raw.rows,
-        tuple(header.name for header in headers),
-        tuple(header.unit for header in headers),
-        tuple(header.unit_text for header in headers),
-        tuple(spans),
-        _unit_column(raw),
-        _caption(raw.span, sentences),
-        raw.span,
-    )
+    names, units = tuple(h.name for h in headers), tuple(h.unit for h in headers)
+    texts, caption = tuple(h.unit_text for h in headers), _caption(raw.span, sentences)
+    place = _unit_column(raw), caption, raw.span
+    return Table(raw.header, raw.rows, names, units, texts, tuple(spans), *place)
 
 
 def _bare(text: str) -> str:
@@ -54,15 +47,12 @@ def _unit_column(raw: RawTable) -> int | None:
     for k, cell in enumerate(raw.header):
         if k == 0 or _bare(cell.text).lower() not in _UNIT_HEADERS:
             continue
-        filled = [text for text in (_cell(row[k]) for row in raw.rows) if text not in ("", "-")]
+        texts = (_bare(row[k].text) for row in raw.rows)
+        filled = [text for text in texts if text not in ("", "-")]
         known = [t for t in filled if not t.isdigit() and (resolve_unit(t) or "ct" in t)]
         if filled and 2 * len(known) >= len(filled):
             return k
     return None
-
-
-def _cell(cell: Cell) -> str:
-    return _bare(cell.text)
 
 
 def _caption(span: Span, sentences: tuple[Sentence, ...]) -> str:
@@ -89,35 +79,24 @@ _UNIT_LIKE: Final = frozenset(["min", "max", "hr", "hrs", "p", "temp", "no", "se
 
 
 def read_sentences(layout: Layout, file: str) -> tuple[Sentence, ...]:
-    """Return the sentences of all blocks but tables, in order.
-
-    Raises InputError when there are more than 50 000.
-    """
+    """Return the sentences of all blocks but tables, in order."""
     found: list[Sentence] = []
     heading: int | None = None
     for block in layout.blocks:
         if block.kind == "table":
             continue
         for span in _pieces(block, layout.clean):
-            text = _plain(layout.clean, span)
+            text = " ".join(layout.clean[slice(*span)].replace(DROPPED, "").split())
             if not text:
                 continue
-            found.append(Sentence(text, span, _kind(block), heading))
+            inner = block.kind in ("heading", "code", "item")
+            kind: SentenceKind = block.kind if inner else "sentence"  # type: ignore[assignment]
+            found.append(Sentence(text, span, kind, heading))
         if block.kind == "heading" and found:
             heading = len(found) - 1
         if len(found) > MAX_SENTENCES:
             raise InputError(f"more than {MAX_SENTENCES} sentences", file)
     return tuple(found)
-
-
-def _kind(block: Block) -> SentenceKind:
-    if block.kind in ("heading", "code", "item"):
-        return block.kind
-    return "sentence"
-
-
-def _plain(clean: str, span: Span) -> str:
-    return " ".join(clean[span[0] : span[1]].replace(DROPPED, "").split())
 
 
 def _pieces(block: Block, clean: str) -> Iterator[Span]:
@@ -152,9 +131,7 @@ def _key_lines(block: Block, clean: str) -> list[Span]:
 def _ends(clean: str, start: int, match: re.Match[str], last: int) -> bool:
     """Whether a full stop ends a sentence: what follows opens one, and no abbreviation precedes."""
     following = _NEXT.match(clean, match.end(), last)
-    if following is None:
-        return True
-    if match[0][0] in "!?":
+    if following is None or match[0][0] in "!?":
         return True
     head = following[1]
     word = re.search(
@@ -164,16 +141,12 @@ def _ends(clean: str, start: int, match: re.Match[str], last: int) -> bool:
     if head.islower():
         return False
     if name in _ABBREVIATIONS:
-        return name in _UNIT_LIKE and not head.isdigit() and _after_number(clean, match, word)
+        start = match.start() - len(word[1] if word else "")
+        after_number = re.search(r"\d\s*$", clean[max(0, start - 4) : start])
+        return name in _UNIT_LIKE and not head.isdigit() and after_number is not None
     if name in ("a.m", "p.m", "etc", "u.s"):
         return head.isupper()
     return True
-
-
-def _after_number(clean: str, match: re.Match[str], word: re.Match[str] | None) -> bool:
-    length = len(word[1]) if word else 0
-    before = clean[max(0, match.start() - length - 4) : match.start() - length]
-    return bool(re.search(r"\d\s*$", before))
 
 
 def _trimmed(clean: str, start: int, end: int) -> Span:

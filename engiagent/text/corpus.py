@@ -24,11 +24,6 @@ def locate(name: str) -> Path:
 
     >>> locate("battery/merchant_day") == locate("merchant_day")
     True
-
-    Raises
-    ------
-    InputError
-        When the corpus has none of that name; close names are suggested.
     """
     root = corpus_root()
     places = {place.relative_to(root).as_posix(): place for place in find_problems(root)}
@@ -46,8 +41,6 @@ def find_problems(root: Path) -> list[Path]:
 
     A folder that holds ``problem.md`` is one problem, and nothing below it is looked at; elsewhere
     every ``.md`` and ``.txt`` file is one, but readmes, licences and the like.
-
-    Raises InputError when ``root`` is not there.
     """
     if root.is_file():
         return [root]
@@ -72,13 +65,10 @@ def folders_in(folder: Path) -> list[Path]:
 
 def texts_in(folder: Path) -> list[Path]:
     """Return the texts in a folder that can be a problem by their names, sorted."""
-    return [p for p in _entries(folder) if p.is_file() and _is_problem(p)]
+    texts = (p for p in _entries(folder) if p.suffix.lower() in TEXT_SUFFIXES and p.is_file())
+    return [p for p in texts if not p.stem.lower().startswith(_NO_PROBLEMS)]
 
 
 def _entries(folder: Path) -> list[Path]:
     found = sorted(folder.iterdir())
     return [p for p in found if not (p.name.startswith((".", "_")) or p.is_symlink())]
-
-
-def _is_problem(path: Path) -> bool:
-    return path.suffix.lower() in TEXT_SUFFIXES and not path.stem.lower().startswith(_NO_PROBLEMS)

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.errors import InputError
-from engiagent.io.tabular import TableColumn, TableFile, missing_column, read_table, require_rows
-from engiagent.text.frontmatter import DataOptions
+from engiagent.io.tabular import TableColumn, TableFile, missing_column, read_table
 from engiagent.text.timestamps import Times, looks_like_time, read_times
 from engiagent.units.headers import same_header
 from engiagent.units.unit import Unit
@@ -38,15 +37,8 @@ class Column:
         return len(self.values)
 
     def numbers(self) -> Floats:
-        """Return the values as numbers, shape (rows,), in the column's unit.
-
-        Raises InputError with the place of the first cell that is no number.
-        """
+        """Return the values as numbers, shape (rows,), in the column's unit."""
         return self.source.numbers() if isinstance(self.values, tuple) else self.values
-
-    def line(self, row: int) -> int | None:
-        """Return the line in the file of a row counted from 0; None in a binary file."""
-        return self.source.line(row)
 
 
 @dataclass(frozen=True)
@@ -77,18 +69,11 @@ class DataFile:
         return None if self.axis is None else self.axis.zone
 
     def column(self, name: str) -> Column:
-        """Return a column by its name or its header, its unit in whatever brackets.
-
-        Raises InputError when there is none; it lists the columns and names the nearest.
-        """
+        """Return a column by its name or its header, its unit in whatever brackets."""
         for column in self.columns.values():
             if name in (column.name, column.header) or same_header(name, column.header):
                 return column
         raise missing_column(self.name, name, [c.header for c in self.columns.values()])
-
-    def require_rows(self, rows: int) -> None:
-        """Raise an InputError unless the file has so many rows."""
-        require_rows(self.name, self.rows, rows)
 
     @property
     def series(self) -> tuple[Column, ...]:
@@ -109,63 +94,25 @@ class DataFile:
         return f"DataFile({self.name!r}, {self.rows} rows: {', '.join(listed[:12])}{when})"
 
 
-def load_data_file(
-    folder: Path,
-    name: str,
-    options: DataOptions,
-    conventions: Conventions,
-    default_zone: str | None,
-    file: str,
-) -> DataFile:
+def load_data_file(folder: Path, name: str, conventions: Conventions, zone: str | None) -> DataFile:
     """Read a data file of a problem.
 
-    ``folder``, ``name``: the problem's folder and the file's path in it. ``options``: what the
-    front matter says about it. ``conventions``: what the problem's text says about units.
-    ``default_zone``: the one time zone that the text names, used when the front matter gives none.
-    ``file``: the problem file's name, for messages about the options. Raises InputError for
-    everything :func:`engiagent.io.tabular.read_table` refuses, a bad number, bad time stamps, a
-    column or a row count other than the front matter says.
+    ``folder``, ``name``: the problem's folder and the file's path in it. ``conventions``: what the
+    problem's text says about units. ``zone``: of stamps without an offset.
     """
-    try:
-        table = read_table(folder, name, separator=options.separator, decimal=options.decimal)
-    except InputError as error:
-        if error.file is None:
-            error.file, error.line, error.column = file, options.line, options.column
-        raise
-    for wanted in [*options.columns, *options.text, *([options.time] if options.time else [])]:
-        table.column(wanted)
-    if options.rows is not None:
-        table.require_rows(options.rows)
-    time = _time_column(table, options)
-    times = None if time is None else _times(table, time, options, default_zone)
-    time = None if times is None else time
-    columns = {
-        key: _column(column, options, conventions, column is time)
-        for key, column in table.columns.items()
-    }
-    time_key = next((k for k, c in table.columns.items() if c is time), None)
-    return DataFile(name, MappingProxyType(columns), times, time_key, table.rows, table.sha256)
-
-
-def _time_column(table: TableFile, options: DataOptions) -> TableColumn | None:
-    if options.time is not None:
-        return table.column(options.time)
-    return next((c for c in table.columns.values() if looks_like_time(c)), None)
-
-
-def _times(
-    table: TableFile, time: TableColumn, options: DataOptions, default_zone: str | None
-) -> Times | None:
-    """Return the time axis; None where rows are things, each with its name before the stamp.
-
-    A list of vehicles with their arrivals has stamps in any order, which is no fault.
-    """
-    try:
-        return read_times(time, options.zone or default_zone)
-    except InputError:
-        if options.time is not None or not _rows_have_names(table, time):
-            raise
-        return None
+    table = read_table(folder, name)
+    time = next((c for c in table.columns.values() if looks_like_time(c)), None)
+    times = None
+    if time is not None:
+        try:
+            times = read_times(time, zone)
+        except InputError:
+            if not _rows_have_names(table, time):
+                raise
+            time = None  # vehicles with their arrivals have stamps in any order, which is no fault
+    columns = {key: _column(c, conventions, c is time) for key, c in table.columns.items()}
+    key = next((k for k, c in table.columns.items() if c is time), None)
+    return DataFile(name, MappingProxyType(columns), times, key, table.rows, table.sha256)
 
 
 def _rows_have_names(table: TableFile, time: TableColumn) -> bool:
@@ -177,14 +124,9 @@ def _rows_have_names(table: TableFile, time: TableColumn) -> bool:
     )
 
 
-def _column(
-    column: TableColumn, options: DataOptions, conventions: Conventions, is_time: bool
-) -> Column:
-    unit = options.columns.get(column.name, options.columns.get(column.header))
-    if unit is None and column.unit_text:
-        unit = resolve_unit(column.unit_text, conventions)
-    as_text = is_time or column.name in options.text or column.header in options.text
-    numeric = not as_text and (unit is not None or bool(column.unit_text) or column.looks_numeric())
+def _column(column: TableColumn, conventions: Conventions, is_time: bool) -> Column:
+    unit = resolve_unit(column.unit_text, conventions) if column.unit_text else None
+    numeric = not is_time and (bool(column.unit_text) or column.looks_numeric())
     values = column.numbers() if numeric else column.texts()
     if isinstance(values, np.ndarray):
         values.flags.writeable = False
@@ -193,18 +135,12 @@ def _column(
 
 
 def mentioned_files(folder: Path, body: str, suffixes: Sequence[str], limit: int) -> list[str]:
-    """Return the names of the tables in a folder that a text mentions, sorted.
-
-    Raises InputError when the folder holds more entries than ``limit``.
-    """
+    """Return the names of the tables in a folder that a text mentions, sorted."""
     names = []
     for count, entry in enumerate(folder.iterdir()):
         if count >= limit:
             raise InputError(f"the folder {folder.name} holds more than {limit} entries")
-        if entry.suffix.lower() in suffixes and _mentions(body, entry.name):
+        mention = rf"(?<![\w./\\-]){re.escape(entry.name)}(?![\w-])"
+        if entry.suffix.lower() in suffixes and re.search(mention, body):
             names.append(entry.name)
     return sorted(names)
-
-
-def _mentions(body: str, name: str) -> bool:
-    return bool(re.search(rf"(?<![\w./\\-]){re.escape(name)}(?![\w-])", body))

@@ -5,13 +5,11 @@ merges and duplicate keys are refused.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from engiagent.errors import InputError
-from engiagent.units.unit import Unit
-from engiagent.units.words import resolve_unit
 
 MAX_CHARACTERS: Final = 50_000
 MAX_NODES: Final = 5_000
@@ -19,28 +17,13 @@ MAX_DEPTH: Final = 8
 
 
 @dataclass(frozen=True)
-class DataOptions:
-    """How a data file is to be read, with the place where the text says so."""
-
-    line: int | None = None
-    column: int | None = None
-    columns: Mapping[str, Unit] = field(default_factory=dict)
-    time: str | None = None
-    zone: str | None = None
-    rows: int | None = None
-    decimal: str | None = None
-    separator: str | None = None
-    text: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class FrontMatter:
-    """The front matter; ``data`` is None when the key is absent."""
+    """The front matter; ``data`` are the places of the files' names, None when it lists none."""
 
     id: str | None = None
     title: str | None = None
     family: str | None = None
-    data: Mapping[str, DataOptions] | None = None
+    data: Mapping[str, tuple[int, int]] | None = None
     tags: tuple[str, ...] = ()
 
 
@@ -69,10 +52,6 @@ class Node:
         return InputError(message, file, self.line, self.column, found, expected)
 
 
-Reader = Callable[[Node, str, str], Any]
-"""Reads a value of the field of this name, in this file."""
-
-
 def split_front_matter(text: str) -> tuple[str | None, int]:
     """Return the YAML between two ``---`` lines at the top, if any, and where the body begins."""
     if not text.startswith("---") or text[3 : text.find("\n")].strip():
@@ -89,15 +68,18 @@ def split_front_matter(text: str) -> tuple[str | None, int]:
 
 
 def read_front_matter(yaml: str, file: str) -> FrontMatter:
-    """Return the front matter.
-
-    Raises InputError with line and column: broken YAML, aliases, merges, duplicate or unknown keys,
-    a value of the wrong type.
-    """
+    """Return the front matter; InputError with line and column where it is broken or unknown."""
     root = read_nodes(yaml, file)
     if root is None:
         return FrontMatter()
-    return FrontMatter(**_read(root, FIELDS, "the front matter", file))
+    if not isinstance(root.value, dict):
+        raise root.error("the front matter is no mapping", file, expected="lines of 'key: value'")
+    for key in root.value:
+        if key not in FIELDS:
+            found, expected = repr(str(key)[:60]), "one of " + ", ".join(FIELDS)
+            raise key.node.error("unknown key in the front matter", file, found, expected)
+    read = {str(key): FIELDS[key](value, str(key), file) for key, value in root.value.items()}
+    return FrontMatter(**read)
 
 
 def read_nodes(
@@ -105,10 +87,7 @@ def read_nodes(
 ) -> Node | None:
     """Return the tree of a small YAML text, its scalars as text; None when there is nothing.
 
-    ``what`` and ``first_line`` are for the places in messages.
-
-    Raises InputError with line and column: broken YAML, aliases, merges, tags, keys that stand
-    twice, too much.
+    ``what`` and ``first_line`` are for messages.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
@@ -194,17 +173,6 @@ class Key(str):
         return made
 
 
-def _read(node: Node, fields: Mapping[str, Reader], what: str, file: str) -> dict[str, Any]:
-    """Return the values of a mapping, each read by the function of its field."""
-    if not isinstance(node.value, dict):
-        raise node.error(f"{what} is no mapping", file, expected="lines of 'key: value'")
-    for key in node.value:
-        if key not in fields:
-            found, expected = repr(str(key)[:60]), "one of " + ", ".join(fields)
-            raise key.node.error(f"unknown key in {what}", file, found, expected)
-    return {str(key): fields[key](value, str(key), file) for key, value in node.value.items()}
-
-
 def _text(node: Node, what: str, file: str) -> str:
     if not node.is_text or not node.value.strip() or len(node.value) > 500:
         raise node.error(f"{what!r} is no short text", file)
@@ -217,49 +185,18 @@ def _texts(node: Node, what: str, file: str) -> tuple[str, ...]:
     return tuple(_text(item, what, file) for item in ([node] if node.is_text else node.value))
 
 
-def _data(node: Node, what: str, file: str) -> dict[str, DataOptions]:
+def _data(node: Node, what: str, file: str) -> dict[str, tuple[int, int]]:
     if node.is_text and not node.value.strip():
         return {}
-    if isinstance(node.value, dict):
-        return {str(key): _options(key.node, value, file) for key, value in node.value.items()}
-    found: dict[str, DataOptions] = {}
-    for item in [node] if node.is_text else node.value:
+    found: dict[str, tuple[int, int]] = {}
+    for item in [node] if node.is_text or isinstance(node.value, dict) else node.value:
         if not item.is_text:
-            expected = "file names, or 'name: options'"
+            expected = "a list; units stand in headers of columns, offsets from UTC in time stamps"
             raise item.error("'data' lists something else than file names", file, None, expected)
         if item.value in found:
             raise item.error("a data file stands twice", file, item.value)
-        found[item.value] = DataOptions(item.line, item.column)
+        found[item.value] = item.line, item.column
     return found
-
-
-def _options(key: Node, node: Node, file: str) -> DataOptions:
-    if node.is_text and not node.value.strip():
-        return DataOptions(key.line, key.column)
-    read = _read(node, DATA_FIELDS, f"the options of {key.value}", file)
-    return DataOptions(key.line, key.column, **read)
-
-
-def _units(node: Node, what: str, file: str) -> dict[str, Unit]:
-    if not isinstance(node.value, dict):
-        raise node.error("'columns' is no mapping of columns to units", file)
-    units = {}
-    for name, value in node.value.items():
-        unit = resolve_unit(value.value) if value.is_text else None
-        if unit is None:
-            found = repr(value.value[:40]) if value.is_text else "no text"
-            expected = "a unit such as kW or EUR/MWh"
-            raise value.error(f"no unit for the column {name!r}", file, found, expected)
-        units[str(name)] = unit
-    return units
-
-
-def _zone(node: Node, what: str, file: str) -> str:
-    name = _text(node, what, file)
-    if not is_zone(name):
-        expected = "a name such as Europe/Berlin"
-        raise node.error("unknown time zone", file, repr(name[:60]), expected)
-    return name
 
 
 def is_zone(name: str) -> bool:
@@ -271,39 +208,11 @@ def is_zone(name: str) -> bool:
     return True
 
 
-def _rows(node: Node, what: str, file: str) -> int:
-    written = _text(node, what, file)
-    if not (written.isascii() and written.isdigit() and 0 < int(written[:10]) < 10**9):
-        raise node.error("'rows' is no count", file, repr(written[:40]), "a whole number above 0")
-    return int(written)
-
-
-def _one_of(*allowed: str) -> Reader:
-    names = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
-
-    def read(node: Node, what: str, file: str) -> str:
-        value = names.get(node.value, node.value) if node.is_text else ""
-        if value not in allowed:
-            expected = "one of " + " ".join(map(repr, allowed))
-            raise node.error(f"unknown {what}", file, repr(node.value)[:40], expected)
-        return str(value)
-
-    return read
-
-
-FIELDS: Final[Mapping[str, Reader]] = {
+FIELDS: Final[Mapping[str, Callable[[Node, str, str], Any]]] = {
     "id": _text,
     "title": _text,
     "family": _text,
     "data": _data,
     "tags": _texts,
 }
-DATA_FIELDS: Final[Mapping[str, Reader]] = {
-    "columns": _units,
-    "time": _text,
-    "zone": _zone,
-    "rows": _rows,
-    "decimal": _one_of(".", ","),
-    "separator": _one_of(",", ";", "\t"),
-    "text": _texts,
-}
+"""What reads the value of a field, by name: from node, name and file."""

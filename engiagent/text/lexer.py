@@ -1,7 +1,7 @@
 """Numbers in one stretch of text, each with its sign, unit, kind and place.
 
 The lexer looks at one sentence or cell at a time; what numbers share with their neighbours (the
-unit of a range or a list) is the business of :mod:`engiagent.text.sharing`.
+unit of a range or a list) is the business of :mod:`engiagent.text.quantities`.
 """
 
 import re
@@ -74,14 +74,9 @@ def with_unit(text: str, token: Token, conventions: Conventions) -> Token:
             return replace(token, kind="label")  # 3-phase, 5-zone
         return token
     start, match, end = found
-    kind = kind_of(match)
+    span = (start, match.end)
     return replace(
-        token,
-        end=end,
-        unit=match.unit,
-        unit_text=match.text,
-        unit_span=(start, match.end),
-        kind=kind,
+        token, end=end, unit=match.unit, unit_text=match.text, unit_span=span, kind=kind_of(match)
     )
 
 
@@ -119,6 +114,7 @@ def kind_of(match: UnitMatch) -> QuantityKind:
     return "number"
 
 
+_ARTICLE: Final = re.compile(r"(?i)an?\s{1,3}")
 _NOON: Final = re.compile(r"(?i)(?:noon|midnight)\b")
 _TIME_PART: Final = re.compile(
     r"(?i)\b(?:(half)(?:[\s-]{1,3}an?)?|(?:(an?|one|three)\s{1,3})?(quarters?)(?:\s{1,3}of\s{1,3}an?)?)"
@@ -132,7 +128,9 @@ _PART_FOLLOWS: Final = re.compile(
 
 def find_worded(text: str, start: int, conventions: Conventions) -> Token | None:
     """Return the number in words, or the date or time of day, that begins at a place; or None."""
-    time = _TIME_PART.match(text, start) or _TIME_PART.match(text, _article(text, start))
+    article = _ARTICLE.match(text, start)
+    time = _TIME_PART.match(text, start)
+    time = time or (_TIME_PART.match(text, article.end()) if article else None)
     if time is not None:
         return _part_of_hour(time)
     if _NOON.match(text, start):
@@ -154,26 +152,12 @@ def find_worded(text: str, start: int, conventions: Conventions) -> Token | None
     return replace(token, kind=kind, approximate=is_about(text, start))
 
 
-def _article(text: str, start: int) -> int:
-    match = re.compile(r"(?i)an?\s{1,3}").match(text, start)
-    return match.end() if match else start
-
-
 def _part_of_hour(match: re.Match[str]) -> Token:
     count = (match[2] or "").lower()
     exact = Fraction(1, 2) if match[1] else Fraction(3 if count == "three" else 1, 4)
-    unit = parse_unit("h")
-    end_of_number = match.end(1) if match[1] else match.end(3)
-    return Token(
-        match.start(),
-        match.end(),
-        (match.start(), end_of_number),
-        exact,
-        "duration",
-        unit,
-        match[4],
-        match.span(4),
-    )
+    number = match.start(), match.end(1) if match[1] else match.end(3)
+    span, unit = match.span(4), parse_unit("h")
+    return Token(match.start(), match.end(), number, exact, "duration", unit, match[4], span)
 
 
 def _part(text: str, match: re.Match[str], conventions: Conventions) -> Token | None:
@@ -182,18 +166,10 @@ def _part(text: str, match: re.Match[str], conventions: Conventions) -> Token | 
     if not plain and not _PART_FOLLOWS.match(text, match.end()):
         return None
     token = Token(match.start(), match.end(), match.span(), part_value(match), "word")
-    found = unit_after(text, match.end(), conventions)
-    if found is not None and found[1].unit is not None:
-        token = replace(
-            token,
-            end=found[2],
-            unit=found[1].unit,
-            unit_text=found[1].text,
-            unit_span=(found[0], found[1].end),
-        )
-        if kind_of(found[1]) == "duration":
-            token = replace(token, kind="duration")
-    return token
+    found = with_unit(text, token, conventions)
+    if found.unit is None:
+        return token
+    return found if found.kind == "duration" else replace(found, kind="word")
 
 
 def _counts(text: str, start: int, end: int) -> bool:
@@ -213,7 +189,7 @@ def _counts(text: str, start: int, end: int) -> bool:
 
 
 _CANDIDATE: Final = re.compile(
-    rf"\d|[½¼¾⅓⅔⅕⅛⅜]|(?<![\w.])\.(?=\d)|{CARDINAL.pattern[4:]}|{PART.pattern[4:]}"
+    rf"\d|(?<![\w.])\.(?=\d)|{CARDINAL.pattern[4:]}|{PART.pattern[4:]}"
     rf"|{MULTIPLE.pattern[4:]}|\b(?:noon|midnight)\b|(?-i:\b{MONTH}(?=\.?,?\s{{1,20}}\d))",
     re.I,
 )
@@ -240,25 +216,19 @@ def tokens_of(text: str, conventions: Conventions, limit: int = 100_000) -> list
             break
         token = _token(text, match.start(), found[-1].end if found else 0, conventions)
         if token is None:
-            position = max(match.end(), _word_end(text, match.start()))
+            position = match.end()
+            while position < len(text) and text[position].isdigit():  # of them nothing is made
+                position += 1
             continue
         found.append(token)
         position = max(token.end, token.number[1])
     return found
 
 
-def _word_end(text: str, start: int) -> int:
-    """Return the end of the run of digits at a place, which nothing could be made of."""
-    end = start
-    while end < len(text) and text[end].isdigit():
-        end += 1
-    return end
-
-
 def _token(text: str, start: int, before: int, conventions: Conventions) -> Token | None:
-    if not (text[start].isdigit() or text[start] in ".½¼¾⅓⅔⅕⅛⅜"):
+    if not (text[start].isdigit() or text[start] == "."):
         return find_worded(text, start, conventions)
-    if not text[start].isascii() and text[start].isdigit() and text[start] not in "½¼¾":
+    if not text[start].isascii():
         return None
     attached = _attached(text, start, before)
     if not attached:
@@ -307,15 +277,8 @@ def _attached(text: str, start: int, before: int) -> bool:
 def _timed(text: str, start: int) -> Token | None:
     date = find_date(text, start)
     if date is not None:
-        return Token(
-            start,
-            date.end,
-            (start, date.end),
-            date.exact,
-            "date",
-            date=date.iso,
-            ambiguous=date.ambiguous,
-        )
+        token = Token(start, date.end, (start, date.end), date.exact, "date", date=date.iso)
+        return replace(token, ambiguous=date.ambiguous)
     clock = find_clock(text, start)
     if clock is not None:
         return Token(start, clock.end, (start, clock.end), clock.exact, "clock", half=clock.half)
@@ -340,14 +303,9 @@ def _with_sign_and_currency(
             start -= len(currency[0])
     if start == token.start:
         return token
-    token = replace(
-        token,
-        start=start,
-        number=(number_start, token.end),
-        exact=sign * token.exact,
-        plus_minus=plus_minus,
-        currency=symbol,
-    )
+    number, exact = (number_start, token.end), sign * token.exact
+    token = replace(token, start=start, number=number, exact=exact)
+    token = replace(token, plus_minus=plus_minus, currency=symbol)
     return _with_leading_currency(text, token, conventions) if symbol else token
 
 
@@ -386,21 +344,11 @@ def _with_leading_currency(text: str, token: Token, conventions: Conventions) ->
     match = with_currency(text, token.currency, end, conventions)
     if match is None:
         return token
-    written = match.text
-    unit_span = (
-        (min(token.start, token.number[0]), max(match.end, end))
-        if match.end > end
-        else (token.start, token.start + len(token.currency))
-    )
-    return replace(
-        token,
-        end=match.end,
-        number=(token.number[0], end),
-        exact=exact,
-        unit=match.unit,
-        unit_text=written,
-        unit_span=unit_span,
-    )
+    span = token.start, token.start + len(token.currency)
+    if match.end > end:
+        span = min(token.start, token.number[0]), match.end
+    token = replace(token, end=match.end, number=(token.number[0], end), exact=exact)
+    return replace(token, unit=match.unit, unit_text=match.text, unit_span=span)
 
 
 def _is_label(text: str, token: Token, is_integer: bool) -> bool:

@@ -5,7 +5,6 @@ The masks have the length of the text, so that an offset means the same place in
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
@@ -24,7 +23,6 @@ _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,3}[.)]|[a-z]\))[ \t]+(?=\S)")
 _FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _RULE: Final = re.compile(r" {0,3}(?:-[ \t]*){3,}$| {0,3}(?:\*[ \t]*){3,}$| {0,3}(?:_[ \t]*){3,}$")
-_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _QUOTE: Final = re.compile(r" {0,3}(?:> ?)+")
 _DELIMITER_CELL: Final = re.compile(r":?-+:?")
 
@@ -41,8 +39,6 @@ _EMPHASIS: Final = re.compile(
 )
 _LINK: Final = re.compile(r"!?\[([^\[\]\n]{1,300})\]\(([^()\s]{1,500})\)")
 _URL: Final = re.compile(r"https?://[^\s<>)\]]+")
-_ENTITY: Final = re.compile(r"&(?:nbsp|thinsp|ensp|emsp|#160);")
-_TAG: Final = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>")
 
 
 @dataclass(frozen=True)
@@ -80,10 +76,9 @@ class _Mask:
         self.spaced = list(text)
 
     def drop(self, start: int, end: int, visible: bool = False) -> None:
-        for k in range(start, end):
-            if self.clean[k] != "\n" or not visible:
-                self.clean[k] = self.clean[k] if visible else DROPPED
-            self.spaced[k] = " "
+        self.spaced[start:end] = " " * (end - start)
+        if not visible:
+            self.clean[start:end] = DROPPED * (end - start)
 
     def write(self, end: int, words: str) -> None:
         """Put words in the place of what was dropped, so that they end there."""
@@ -92,30 +87,13 @@ class _Mask:
 
 
 def read_layout(text: str, body_start: int, file: str) -> Layout:
-    """Take a text apart.
-
-    Raises InputError for a table row with more cells than the header, and for too many tables or
-    cells.
-    """
+    """Take a text apart."""
     mask = _Mask(text)
-    for start, end in _comments(text, body_start):
-        mask.drop(start, end)
     reader = _Reader(text, "".join(mask.spaced), body_start, file, mask)
     blocks, tables = reader.read()
     _mask_inline(text, body_start, mask)
     spaced = "".join(mask.spaced).replace("\n", " ")
     return Layout(tuple(blocks), tuple(tables), "".join(mask.clean), spaced)
-
-
-def _comments(text: str, start: int) -> Iterator[Span]:
-    """Yield the places of ``<!-- … -->``; a lazy pattern would look for the end ever again."""
-    start = text.find("<!--", start)
-    while start >= 0:
-        end = text.find("-->", start + 4)
-        if end < 0:
-            return
-        yield start, end + 3
-        start = text.find("<!--", end + 3)
 
 
 def _mask_inline(text: str, start: int, mask: _Mask) -> None:
@@ -134,12 +112,8 @@ def _mask_inline(text: str, start: int, mask: _Mask) -> None:
     for match in _LINK.finditer(text, start):
         mask.drop(match.start(), match.start(1))
         mask.drop(match.end(1), match.end())
-    for pattern in (_EMPHASIS, _TAG):
-        for match in pattern.finditer(text, start):
-            mask.drop(*match.span())
-    for match in _ENTITY.finditer(text, start):
+    for match in _EMPHASIS.finditer(text, start):
         mask.drop(*match.span())
-        mask.clean[match.start()] = " "
     for match in _URL.finditer(text, start):
         mask.drop(*match.span(), visible=True)
 
@@ -225,10 +199,6 @@ class _Reader:
         while k < len(self.lines):
             self._strip_quote(k)
             line = self._line(k)
-            if item is None and _UNDERLINE.match(line):
-                self.mask.drop(*self.lines[k])
-                self._add("heading", first, end)
-                return k + 1
             if not line.strip() or self._interrupts(k, line):
                 break
             end = self.lines[k][1]
@@ -238,15 +208,7 @@ class _Reader:
 
     def _interrupts(self, k: int, line: str) -> bool:
         starts = _HEADING.match(line) or _FENCE.match(line) or _RULE.match(line)
-        return bool(starts or self._is_item(line)) or self._is_table(k)
-
-    def _is_item(self, line: str) -> bool:
-        match = _ITEM.match(line)
-        if match is None:
-            return False
-        marker = match[0].strip()
-        # "from 5\n- 10 kW" is rare; "limit of\n20) …" too: only 1. or a bullet opens a list.
-        return not marker[0].isdigit() or bool(self.blocks) or marker[:-1] == "1"
+        return bool(starts or _ITEM.match(line)) or self._is_table(k)
 
     def _is_table(self, k: int) -> bool:
         if "|" not in self._line(k) or k + 1 >= len(self.lines):
@@ -289,12 +251,11 @@ class _Reader:
         self, cells: tuple[Cell, ...], header: tuple[Cell, ...], k: int
     ) -> tuple[Cell, ...]:
         if len(cells) > len(header):
-            line = self.text.count("\n", 0, self.lines[k][0]) + 1
+            start = self.lines[k][0]
+            place = self.text.count("\n", 0, start) + 1, cells[len(header)].span[0] - start + 1
             found, expected = f"{len(cells)}", f"{len(header)} as in the header"
-            column = cells[len(header)].span[0] - self.lines[k][0] + 1
-            raise InputError(
-                "a table row with too many cells", self.file, line, column, found, expected
-            )
+            what = "a table row with too many cells"
+            raise InputError(what, self.file, *place, found, expected)
         end = self.lines[k][1]
         return cells + tuple(Cell("", (end, end)) for _ in range(len(header) - len(cells)))
 

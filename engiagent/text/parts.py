@@ -106,15 +106,11 @@ class Quantity:
     # a complete date, the year for a year alone
     value: float
     exact: Fraction  # the same without rounding
-    # unit, unit_text: the unit, None where there is none or it cannot be read, and how it is
-    # written
-    unit: Unit | None
-    unit_text: str
+    unit: Unit | None  # None where there is none or it cannot be read
+    unit_text: str  # how it is written
     span: Span  # the number and, where it stands beside it, the unit
-    # number_span, unit_span: the number with its sign; the unit, wherever it stands. A unit on both
-    # sides of the number (``$0.12/kWh``) covers it.
-    number_span: Span
-    unit_span: Span | None
+    number_span: Span  # the number with its sign
+    unit_span: Span | None  # the unit; one on both sides of the number (``$0.12/kWh``) covers it
     text: str  # the text at ``span``, white space collapsed
     kind: QuantityKind  # ``label`` is a number that only names something (zone 2, Table 1, R1, 2nd)
     sentence: int | None = None  # index of the sentence; None in a table

@@ -17,13 +17,7 @@ from engiagent.io.tabular import SUFFIXES
 from engiagent.text.blocks import read_sentences, read_tables
 from engiagent.text.corpus import TEXT_SUFFIXES, locate
 from engiagent.text.datafile import DataFile, load_data_file, mentioned_files
-from engiagent.text.frontmatter import (
-    DataOptions,
-    FrontMatter,
-    is_zone,
-    read_front_matter,
-    split_front_matter,
-)
+from engiagent.text.frontmatter import FrontMatter, is_zone, read_front_matter, split_front_matter
 from engiagent.text.markdown import read_layout
 from engiagent.text.parts import Quantity, Sentence, Table
 from engiagent.text.quantities import read_quantities
@@ -87,31 +81,18 @@ class Problem(Body, Shows):
 
     What needs more than the text (engines, solvers, the checker) is in :mod:`engiagent.notebook`
     and imported when it is called.
-
-    Attributes
-    ----------
-    id, title, family, tags
-        From the front matter; the id is else the folder's or file's name, the title the first
-        heading.
-    path, folder
-        The problem file and the folder it lies in.
-    data
-        The data files by name.
-    expert
-        The folder with the experts' answers, for the checker alone; None without one.
-    sha256
-        Of the bytes of every file, by name.
     """
 
+    # from the front matter; the id is else the folder's or file's name, the title the first heading
     id: str
     title: str
     family: str | None
     tags: tuple[str, ...]
-    path: Path
-    folder: Path
-    data: Mapping[str, DataFile]
-    expert: Path | None
-    sha256: Mapping[str, str]
+    path: Path  # the problem file
+    folder: Path  # and the folder it lies in
+    data: Mapping[str, DataFile]  # the data files by name
+    expert: Path | None  # the folder with the experts' answers, for the checker alone
+    sha256: Mapping[str, str]  # of the bytes of every file, by name
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -148,6 +129,8 @@ class Problem(Body, Shows):
             heading = title[1].strip("'\" ")
         identifier = _identifier(front, file, own_folder)
         expert = folder / "expert"
+        hashes = {own: sha256_bytes(content) for own, content in plants.items()}
+        hashes |= {name: sha256_bytes(raw), **{k: d.sha256 for k, d in data.items()}}
         return cls(
             **vars(body),
             id=identifier,
@@ -158,13 +141,7 @@ class Problem(Body, Shows):
             folder=folder,
             data=MappingProxyType(data),
             expert=expert if own_folder and not formal and expert.is_dir() else None,
-            sha256=MappingProxyType(
-                {
-                    **{own: sha256_bytes(content) for own, content in plants.items()},
-                    name: sha256_bytes(raw),
-                    **{k: d.sha256 for k, d in data.items()},
-                }
-            ),
+            sha256=MappingProxyType(hashes),
         )
 
     @property
@@ -181,12 +158,10 @@ class Problem(Body, Shows):
     def from_text(
         cls, text: str, data: Mapping[str, Any] | None = None, folder: str | Path | None = None
     ) -> Self:
-        """Make a problem from its text and data.
+        """Make a problem from its text and data, written into a folder, by default a temporary one.
 
-        ``text``: Markdown, as it would stand in ``problem.md``. ``data``: by file name a path, a
-        text, or a table with ``to_csv`` as a pandas ``DataFrame``, whose index is written where it
-        has a name. ``folder``: where to write both; None for a new temporary folder. Raises
-        InputError when a name leads out of the folder, or the problem cannot be read.
+        ``data``: by file name a path, a text, or a table with ``to_csv`` as a pandas ``DataFrame``,
+        whose index is written where it has a name.
         """
         target = Path(mkdtemp(prefix="problem-")) / "problem" if folder is None else Path(folder)
         target.mkdir(parents=True, exist_ok=True)
@@ -215,9 +190,8 @@ class Problem(Body, Shows):
         ``engine``: ``offline`` takes the plant block or the stored reading, ``anthropic`` asks a
         language model, ``expert`` takes the reference that lies with a problem of the corpus.
         ``values``: what the text does not give, as ``{"battery.charge_efficiency": "0.95"}``.
-        ``asking``: whom ``anthropic`` asks, and how; None for what its cards say. Raises
-        EngiagentError when nothing could be made of the text, or there is nobody to ask. A run lets
-        a language model repair its answer, this does not; see :meth:`run`.
+        ``asking``: whom ``anthropic`` asks, and how. A run lets a language model repair its answer,
+        this does not.
         """
         from engiagent.notebook import problems
 
@@ -232,20 +206,9 @@ class Problem(Body, Shows):
     ) -> "Certificate":
         """Have an external schedule checked against the problem's annotated requirements.
 
-        Parameters
-        ----------
-        schedule
-            A dataset, a ``DataFrame``, a mapping of arrays, or the path of a file.
-        mapping
-            Quantity to column where the columns have names of their own, as
-            ``{"battery.charge": "P_ch"}``.
-        exact
-            Whether to say beside every figure what rational arithmetic makes of it.
-
-        Raises
-        ------
-        InputError
-            When the problem has no annotated requirements, or the schedule cannot be read.
+        ``schedule``: a dataset, a ``DataFrame``, a mapping of arrays, or the path of a file.
+        ``mapping``: quantity to column where those differ, as ``{"battery.charge": "P_ch"}``.
+        ``exact``: whether to say beside every figure what rational arithmetic makes of it.
         """
         from engiagent.notebook import problems
 
@@ -262,16 +225,12 @@ class Problem(Body, Shows):
         progress: bool = True,
         **options: Any,
     ) -> "Run":
-        """Take the problem through every stage and keep all of it in a folder.
+        """Take the problem through every stage and store all of it in a folder.
 
-        A folder that holds a run of the same text is not begun again: a run that ended is opened,
-        and one that was cut goes on where it was, so that a notebook can be run again.
-
-        ``out``: the folder; None for a new one below ``runs/``. ``engine``, ``values``, ``asking``:
-        as for :meth:`analyse`; not ``expert``. ``force``: begin again, and replace what the folder
-        holds. ``progress``: show how far it has come. ``options``: limits and settings of the
-        solver, as ``time_limit=60``. Raises EngiagentError when the folder holds something else, or
-        nobody is there to ask.
+        A run of the same text that the folder holds is opened, or goes on where it was cut.
+        ``out``: the folder, by default a new one below ``runs/``. ``engine``, ``values``,
+        ``asking``: as for :meth:`analyse`; not ``expert``. ``force``: begin again. ``progress``:
+        show how far it has come. ``options``: settings of the solver, as ``time_limit=60``.
         """
         from engiagent.notebook import problems
 
@@ -293,16 +252,15 @@ def _content(given: Any) -> str | bytes:
         index = getattr(given, "index", None)
         named = index is not None and any(name is not None for name in index.names)
         return str(given.to_csv(index=named, lineterminator="\n"))
-    raise InputError(
-        "this is no data", found=type(given).__name__, expected="a path, a text or a DataFrame"
-    )
+    expected = "a path, a text or a DataFrame"
+    raise InputError("this is no data", found=type(given).__name__, expected=expected)
 
 
 def _find(path: Path) -> tuple[Path, bool]:
     """Return the problem file, and whether the folder belongs to it alone."""
     if path.is_dir():
-        if (path / "problem.md").exists():
-            return path / "problem.md", True
+        if (path / TEXT_FILE).exists():
+            return path / TEXT_FILE, True
         found = sorted(p for p in path.iterdir() if p.suffix.lower() in TEXT_SUFFIXES)
         plants = [p for p in path.iterdir() if p.suffix.lower() in PLANT_SUFFIXES]
         if len(plants) > 1:  # a cluster goes before the buildings that it is made of
@@ -311,25 +269,19 @@ def _find(path: Path) -> tuple[Path, bool]:
         if not found and (len(plants) == 1 or (path / PLANT_FILE) in plants):
             return plants[0] if len(plants) == 1 else path / PLANT_FILE, True
         if len(found) != 1:
-            names = ", ".join(p.name for p in found[:10]) or "none"
-            raise InputError(
-                "the folder holds no problem",
-                str(path),
-                found=f"as texts: {names}",
-                expected="problem.md, or exactly one .md or .txt file",
-            )
+            names = f"as texts: {', '.join(p.name for p in found[:10]) or 'none'}"
+            expected = "problem.md, or exactly one .md or .txt file"
+            what = "the folder holds no problem"
+            raise InputError(what, str(path), found=names, expected=expected)
         return found[0], True
     if not path.exists():
         raise InputError("no such file or folder", str(path))
     formal = path.suffix.lower() in PLANT_SUFFIXES
     if not (formal or path.suffix.lower() in TEXT_SUFFIXES) or Blueprint.is_in(path):
-        raise InputError(
-            "no problem file",
-            str(path),
-            found="a blueprint" if formal else repr(path.suffix),
-            expected="a .md, .txt or plant .yaml file, or a folder; solve takes a blueprint",
-        )
-    return path, path.name == "problem.md"
+        names = "a blueprint" if formal else repr(path.suffix)
+        expected = "a .md, .txt or plant .yaml file, or a folder; solve takes a blueprint"
+        raise InputError("no problem file", str(path), found=names, expected=expected)
+    return path, path.name == TEXT_FILE
 
 
 def _buildings_of(file: Path, text: str) -> dict[str, bytes]:
@@ -347,11 +299,7 @@ def _plant_beside(file: Path) -> str:
 
 
 def decode_text(raw: bytes, file: str) -> str:
-    """Return a file's text: UTF-8, BOM dropped, newlines normalised.
-
-    Raises InputError with the line of the first byte that is no UTF-8, or of a NUL; and for an
-    empty text.
-    """
+    """Return a file's text: UTF-8, BOM dropped, newlines normalised."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("the file is UTF-16", file, 1, expected="text in UTF-8")
     try:
@@ -371,30 +319,30 @@ def decode_text(raw: bytes, file: str) -> str:
 
 
 def _identifier(front: FrontMatter, file: Path, own_folder: bool) -> str:
-    if front.id is not None:
-        if not _ID.fullmatch(front.id):
-            raise InputError(
-                "the id is no plain name",
-                file.name,
-                1,
-                found=repr(front.id[:60]),
-                expected="letters, digits, '_', '-', '.' and blanks, at most 100",
-            )
-        return front.id
-    name = file.absolute().parent.name if own_folder else file.stem
-    return re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.")[:100] or "problem"
+    if front.id is None:
+        name = file.absolute().parent.name if own_folder else file.stem
+        return re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.")[:100] or "problem"
+    if not _ID.fullmatch(front.id):
+        found = repr(front.id[:60])
+        expected = "letters, digits, '_', '-', '.' and blanks, at most 100"
+        raise InputError("the id is no plain name", file.name, 1, None, found, expected)
+    return front.id
 
 
 def _load_data(
     folder: Path, file: str, body: str, front: FrontMatter, conventions: Conventions
 ) -> dict[str, DataFile]:
-    listed = front.data
-    if listed is None:
-        names = mentioned_files(folder, body, SUFFIXES, MAX_ENTRIES)
-        listed = {name: DataOptions() for name in names}
+    listed = front.data or {}
+    if front.data is None:
+        listed = dict.fromkeys(mentioned_files(folder, body, SUFFIXES, MAX_ENTRIES), (1, 1))
     zones = {zone for zone in _ZONE.findall(body) if is_zone(zone)}
     zone = zones.pop() if len(zones) == 1 else None
-    return {
-        name: load_data_file(folder, name, options, conventions, zone, file)
-        for name, options in listed.items()
-    }
+    found = {}
+    for name, place in listed.items():
+        try:
+            found[name] = load_data_file(folder, name, conventions, zone)
+        except InputError as error:
+            if error.file is None:
+                error.file, (error.line, error.column) = file, place
+            raise
+    return found

@@ -49,8 +49,6 @@ def named_currencies(text: str) -> frozenset[str]:
 
     A bare ``$`` or ``¥`` names none while another dollar, or the yuan, is named.
 
-    Examples
-    --------
     >>> sorted(named_currencies("30 CAD a day, then $2 each")), sorted(named_currencies("$2, €3"))
     (['CAD'], ['EUR', 'USD'])
     """
@@ -91,8 +89,6 @@ def only_currency(text: str) -> str | None:
 def with_codes(words: str, text: str) -> str:
     """Return some words of a text with the ISO code of every currency, and its cents by name.
 
-    Examples
-    --------
     >>> with_codes("$0.12/kWh and 5 cents", "Prices are in CAD: $0.12/kWh and 5 cents")
     'CAD 0.12/kWh and 5 ct_CAD'
     """
@@ -115,10 +111,6 @@ def with_codes(words: str, text: str) -> str:
 def unit_of_column(text: str, wanted: Unit) -> Unit:
     """Return the unit in a column's header; cents or a sign alone are of the wanted currency.
 
-    Raises UnitError when it is none.
-
-    Examples
-    --------
     >>> str(unit_of_column("ct/kWh", parse_unit("EUR/MWh")))
     'ct_EUR/kWh'
     """

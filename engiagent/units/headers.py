@@ -17,7 +17,6 @@ _ENGLISH: Final = re.compile(r"[A-Za-z]|[a-z]{3,}|[A-Z]?[a-z]{3,}|(?!kg|km|cm|mm
 """Words that are no unit among others: single letters and what is spelt in small letters."""
 _LONGER: Final = re.compile(r"(?i)\bper\b|/\s|\s/|[*·^]\s|\d")
 _RATIO: Final = re.compile(r"(?i)\s(?:per|je|pro|par)\s|/")
-_INNER: Final = re.compile(r"[(\[]([^()\[\]]{1,60})[)\]]")
 _TAIL: Final = re.compile(r"(?:,\s{0,3}|\s/\s|\s(?:in|/)\s|\s)")
 _POWER_OR_ENERGY: Final = re.compile(r"[kMG]W(?:h|_?th|_?el)?")
 _TEMPERATURE: Final = re.compile(r"(?i)temp|outdoor|indoor|ambient|setpoint|dew|bulb")
@@ -48,8 +47,6 @@ class Header:
 def same_header(one: str, other: str) -> bool:
     """Whether two headers have one name and one unit, however it is written beside it.
 
-    Examples
-    --------
     >>> same_header("Price [EUR/MWh]", "Price (€/MWh)"), same_header("Load [kW]", "Load (MW)")
     (True, False)
     """
@@ -66,8 +63,6 @@ def split_header(header: str, conventions: Conventions | None = None) -> Header:
     Square brackets always hold a unit, known or not; round ones, commas, strokes and blanks only
     where a known unit follows. A name such as ``load_kw`` stays whole and has the unit kW.
 
-    Examples
-    --------
     >>> found = split_header("Price (EUR/MWh)")
     >>> found.name, str(found.unit)
     ('Price', 'EUR/MWh')
@@ -89,8 +84,8 @@ def split_header(header: str, conventions: Conventions | None = None) -> Header:
         found = _among_words(header, rounded, shift, conventions)
         if found is not None:
             return found
-    found = _inner(header[:300], conventions) or _tail(header[:300], conventions)
-    found = found or _suffix(header, conventions) or _amid(header[:300], conventions)
+    found = _tail(header[:300], conventions) or _suffix(header, conventions)
+    found = found or _amid(header[:300], conventions)
     return found or Header(header.strip())
 
 
@@ -126,19 +121,6 @@ def _among_words(
     start = shift + match.start(1) + word.start()
     name = header[: shift + match.start()].strip().rstrip(",/").strip()
     return Header(name or header.strip(), word[0], unit, (start, start + len(word[0])))
-
-
-def _inner(header: str, conventions: Conventions | None) -> Header | None:
-    """Find a unit in brackets before the end, as in ``Power (kW), maximum``."""
-    for match in _INNER.finditer(header):
-        written = match[1].strip()
-        unit = resolve_unit(written, conventions)
-        if unit is not None and not written.isdigit():
-            start = match.start(1) + match[1].index(written)
-            name = " ".join((header[: match.start()] + header[match.end() :]).split())
-            name = name.replace(" ,", ",")
-            return Header(name, written, unit, (start, start + len(written)))
-    return None
 
 
 def _tail(header: str, conventions: Conventions | None) -> Header | None:
@@ -219,12 +201,9 @@ def _suffix_unit(name: str, words: list[str]) -> str | None:
         above = _SUFFIXES.get(words[-3]) or _ABOVE.get(words[-3])
         return f"{above}/{below}" if above else None
     if below is not None and len(words) > 2:
-        if (
-            words[-2].upper() in CURRENCIES
-            and words[-2] != "try"
-            and last.upper() not in CURRENCIES
-        ):
-            return f"{words[-2].upper()}/{below}"
+        currency = words[-2].upper() if words[-2] != "try" else ""
+        if currency in CURRENCIES and last.upper() not in CURRENCIES:
+            return f"{currency}/{below}"
         if words[-2] in ("ct", "cent", "cents"):
             return f"ct/{below}"
         if words[-2] == "w" and last == "m2":

@@ -16,6 +16,7 @@ and a general parser would read ``5 M`` as five molar.
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
@@ -50,13 +51,10 @@ class Unit:
     # the SI value of its zero; None for every unit but a temperature scale. A unit with a zero
     # measures a *point* on the scale, every other unit an amount or a difference.
     zero: Fraction | None = None
-    # scale, origin: the factor and the zero (0 where there is none) as floats
-    scale: float = field(init=False, repr=False, compare=False)
-    origin: float = field(init=False, repr=False, compare=False)
-    # whether the unit measures points on a scale (20 degC) and not amounts (20 K)
-    is_point: bool = field(init=False, repr=False, compare=False)
-    # whether the unit is a pure number, as 1 or %
-    is_dimensionless: bool = field(init=False, repr=False, compare=False)
+    scale: float = field(init=False, repr=False, compare=False)  # the factor as a float
+    origin: float = field(init=False, repr=False, compare=False)  # the zero, 0 where there is none
+    is_point: bool = field(init=False, repr=False, compare=False)  # 20 degC, and not 20 K
+    is_dimensionless: bool = field(init=False, repr=False, compare=False)  # as 1 or %
 
     def __post_init__(self) -> None:
         # Units are few and asked for these with every operation on numbers.
@@ -87,49 +85,38 @@ class Unit:
         return Unit(_DIFFERENCE_NAMES[self.text], self.dimension, self.factor)
 
     def __mul__(self, other: "Unit") -> "Unit":
-        if self.is_point or other.is_point:
-            self._refuse_points(other)
-        return _product((self, 1), (other, 1))
+        return _product((_amount(self), 1), (_amount(other), 1))
 
     def __truediv__(self, other: "Unit") -> "Unit":
-        if self.is_point or other.is_point:
-            self._refuse_points(other)
-        return _product((self, 1), (other, -1))
+        return _product((_amount(self), 1), (_amount(other), -1))
 
     def __pow__(self, exponent: int) -> "Unit":
-        self._refuse_points(self)
-        return _product((self, exponent))
+        return _product((_amount(self), exponent))
 
     def root(self) -> "Unit":
-        """Return the unit of the square root of a value: kW for kW^2, a coherent one for W*kW.
-
-        Raises UnitError when an exponent of its dimension is odd, or it measures points on a scale.
-        """
+        """Return the unit of the square root of a value: kW for kW^2, a coherent one for W*kW."""
         if self.is_point or any(exponent % 2 for _, exponent in self.dimension):
             raise UnitError(f"{self} is no square of a unit")
-        if not self.dimension:
-            return _product()
-        factors = _factors_of(self.text)
-        if all(power % 2 == 0 for _, power in factors):
-            return _product(*((_named(name), power // 2) for name, power in factors))
-        half = tuple((base, exponent // 2) for base, exponent in self.dimension)
-        plain = (
-            u for u in known_units() if u.dimension == half and u.factor == 1 and u.zero is None
-        )
-        found = next(plain, None)
-        return found or _product(*((_named(base), exponent) for base, exponent in half))
+        factors = _factors_of(self.text) if self.dimension else []
+        if any(power % 2 for _, power in factors):
+            half = tuple((base, exponent // 2) for base, exponent in self.dimension)
+            plain = (u for u in known_units() if (u.dimension, u.factor, u.zero) == (half, 1, None))
+            return next(plain, None) or _product(*((_named(base), e) for base, e in half))
+        return _product(*((_named(name), power // 2) for name, power in factors))
 
     def same_dimension(self, other: "Unit") -> bool:
         """Whether values of both units can be compared at all."""
         return self.dimension == other.dimension
 
-    def _refuse_points(self, other: "Unit") -> None:
-        for unit in (self, other):
-            if unit.is_point:
-                raise UnitError(
-                    f"{unit} is a temperature scale, so it cannot be multiplied, divided or raised "
-                    f"to a power; take a difference first, as (T - 20[{unit}])"
-                )
+
+def _amount(unit: Unit) -> Unit:
+    """Return a unit of which products are made; refuse one of points on a scale."""
+    if unit.is_point:
+        raise UnitError(
+            f"{unit} is a temperature scale, so it cannot be multiplied, divided or raised "
+            f"to a power; take a difference first, as (T - 20[{unit}])"
+        )
+    return unit
 
 
 def _as_float(unit: Unit) -> float:
@@ -165,15 +152,18 @@ def _product_text(parts: tuple[tuple[Unit, int], ...], dimension: Dimension) -> 
         powers["kW"] -= joined
         powers["h"] -= joined
         powers["kWh"] = powers.get("kWh", 0) + joined
-    above = [_power_text(n, e) for n, e in powers.items() if e > 0]
-    below = [_power_text(n, -e) for n, e in powers.items() if e < 0]
-    if not above and not below:
-        return ""
-    return "/".join(["*".join(above) or "1", *below])
+    return quotient_text(powers.items())
 
 
-def _power_text(name: str, exponent: int) -> str:
-    return name if exponent == 1 else f"{name}^{exponent}"
+def quotient_text(powers: Iterable[tuple[str, int]]) -> str:
+    """Return ``a*b/c^2`` for the names of units with their powers; empty without any."""
+
+    def power(name: str, exponent: int) -> str:
+        return name if exponent == 1 else f"{name}^{exponent}"
+
+    above = [power(name, e) for name, e in powers if e > 0]
+    below = [power(name, -e) for name, e in powers if e < 0]
+    return "/".join(["*".join(above) or "1", *below]) if above or below else ""
 
 
 def _factors_of(text: str) -> list[tuple[str, int]]:
@@ -196,10 +186,9 @@ _DIFFERENCE_NAMES = {"degC": "K", "degF": "degF_diff"}
 _ALIASES = spelt("units", "aliases")
 
 _AMBIGUOUS = {
-    "ct": "cents of which currency? write ct_EUR or ct_USD",
-    "cent": "cents of which currency? write ct_EUR or ct_USD",
-    "cents": "cents of which currency? write ct_EUR or ct_USD",
-    "¢": "cents of which currency? write ct_USD or ct_EUR",
+    **dict.fromkeys(
+        ("ct", "cent", "cents", "¢"), "cents of which currency? write ct_EUR or ct_USD"
+    ),
     "ton": "write t for a tonne of mass or TR for a ton of refrigeration",
     "M": "write the whole unit, as MW or MEUR",
     "C": "write degC for a temperature or K for a temperature difference",
@@ -215,11 +204,8 @@ MAX_LENGTH = 60
 def parse_unit(text: str) -> Unit:
     """Return the unit that ``text`` names, as ``kW``, ``EUR/MWh``, ``kWh/K`` or ``W/(m2*K)``.
 
-    Raises UnitError when a name is not in the table, is ambiguous, or the text is no product of
-    names.
+    Raises UnitError when a name is unknown or ambiguous, or the text is no product of names.
 
-    Examples
-    --------
     >>> parse_unit("ct_EUR/kWh").factor == parse_unit("EUR/MWh").factor * 10
     True
     >>> parse_unit("kkW")
@@ -264,7 +250,10 @@ def _split(text: str) -> list[tuple[str, int]]:
         if char.isspace():
             position += 1
         elif char in "*/" and not expect_name:
-            sign = (-1 if char == "/" else 1) if not in_group else _group_sign(sign, char, text)
+            if in_group and char == "/":
+                hint = "write it as a plain product"
+                raise UnitError(f"the unit {text!r} divides inside brackets; {hint}")
+            sign = sign if in_group else -1 if char == "/" else 1
             expect_name = True
             position += 1
         elif char == "(" and expect_name and not in_group:
@@ -283,12 +272,6 @@ def _split(text: str) -> list[tuple[str, int]]:
     if expect_name or in_group:
         raise UnitError(f"the unit {text!r} ends too early")
     return parts
-
-
-def _group_sign(sign: int, char: str, text: str) -> int:
-    if char == "/":
-        raise UnitError(f"the unit {text!r} divides inside brackets; write it as a plain product")
-    return sign
 
 
 def _named(name: str, power: int = 1) -> Unit:
@@ -373,8 +356,6 @@ def conversion(source: Unit, target: Unit) -> tuple[float, float]:
 def convert(value: float, source: Unit, target: Unit) -> float:
     """Return ``value`` of unit ``source`` in unit ``target``; one rounding, at the end.
 
-    Examples
-    --------
     >>> convert(1.0, parse_unit("TR"), parse_unit("BTU/h"))
     12000.0
     """

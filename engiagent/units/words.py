@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from engiagent.units.currencies import SYMBOLS, WORDS, dollar_of, only_currency, yen_or_yuan
-from engiagent.units.unit import CURRENCIES, Unit, UnitError, parse_unit, unit_names
+from engiagent.units.unit import CURRENCIES, Unit, UnitError, parse_unit, quotient_text, unit_names
 from engiagent.units.wordlists import spelt
 
 UNRESOLVED: Final = "?"
@@ -112,12 +112,8 @@ _PER_UNIT_OF: Final = re.compile(r"\s{1,20}(?:area|length|time|volume|mass)\b")
 def find_unit(text: str, start: int, conventions: Conventions | None = None) -> UnitMatch | None:
     """Return the longest unit that starts at a place of a text, or None.
 
-    ``text``: the text; line breaks count as blanks. ``start``: where the unit would begin, white
-    space already skipped. ``conventions``: the currency of bare cents, and whether bare degrees are
-    angles.
+    Line breaks count as blanks; white space before the unit is skipped already.
 
-    Examples
-    --------
     >>> str(find_unit("price of 80 euros per MWh", 12).unit)
     'EUR/MWh'
     >>> find_unit("12 batteries", 3) is None
@@ -126,8 +122,7 @@ def find_unit(text: str, start: int, conventions: Conventions | None = None) -> 
     found = _read_atom(text, start, first=True)
     if found is None or _DOTTED.match(text, found[1]):
         return None
-    parts, end = [found[0]], found[1]
-    parts, end = _read_rest(text, end, parts)
+    parts, end = _read_rest(text, found[1], [found[0]])
     return _match(text, start, end, parts, conventions)
 
 
@@ -158,8 +153,7 @@ def with_currency(
             parts, end = _read_rest(text, found[1], [(currency, 1), *found[0]])
             match = _match(text, start, end, parts, conventions)
             return UnitMatch(match.end, symbol + match.text, match.unit)
-    unit = parse_unit(currency)
-    return UnitMatch(start, symbol, unit)
+    return UnitMatch(start, symbol, parse_unit(currency))
 
 
 def resolve_unit(text: str, conventions: Conventions | None = None) -> Unit | None:
@@ -196,21 +190,17 @@ def _read_atom(text: str, start: int, first: bool) -> tuple[Part, int] | None:
         and not (written in "cp" and text[match.end() :][:1] == "/")
     ):
         return None
-    name = _NAMES[" ".join(written.split())] if match["symbol"] else _phrase_name(written)
+    if match["symbol"]:
+        name = _NAMES[" ".join(written.split())]
+    else:
+        name = _PHRASES[re.sub(r"[\s-]+", " ", written.lower())]
     power = match["power"]
-    exponent = 1
-    if power:
-        exponent = int(power.translate(_SUPERSCRIPTS).strip("^{}"))
+    exponent = int(power.translate(_SUPERSCRIPTS).strip("^{}")) if power else 1
     end = match.end()
     substance = _SUBSTANCE.match(text, end) if name in ("g", "kg", "t", "tons") else None
     if substance is not None:
         name, end = UNRESOLVED if name == "tons" else name, substance.end()
     return (name, exponent), end
-
-
-def _phrase_name(written: str) -> str:
-    words = re.sub(r"[\s-]+", " ", written.lower())
-    return _PHRASES[words]
 
 
 def _read_rest(text: str, end: int, parts: list[Part]) -> tuple[list[Part], int]:
@@ -265,7 +255,7 @@ def _read_denominator(text: str, start: int) -> tuple[list[Part], int] | None:
             return None
         parts, end = [(found[0][0], -found[0][1])], found[1]
         flow = _FLOW.match(text, end) if text[:start].endswith("per ") else None
-        if flow is not None and _atom_name(found[0]) in ("m3", "kg", "L", "t"):
+        if flow is not None and found[0] in (("m3", 1), ("m", 3), ("kg", 1), ("L", 1), ("t", 1)):
             return [*parts, (flow[1], 1)], flow.end()  # MW per m³/s
         return parts, end
     position = start + 1
@@ -281,10 +271,6 @@ def _read_denominator(text: str, start: int) -> tuple[list[Part], int] | None:
         times = _TIMES.match(text, position) or _BLANK.match(text, position)
         position = times.end() if times else position
     return None
-
-
-def _atom_name(part: Part) -> str:
-    return part[0] if part[1] == 1 else f"{part[0]}{part[1]}"
 
 
 def _is_amount(name: str) -> bool:
@@ -304,10 +290,8 @@ def _compose(parts: tuple[Part, ...], conventions: Conventions) -> Unit | None:
         if len(parts) > 1:  # per degree Celsius means per kelvin
             name = _DIFFERENCES.get(name, name)
         names += [(_canonical(inner), exponent) for inner in name.split("*")]
-    above = [_power(n, e) for n, e in names if e > 0]
-    below = [_power(n, -e) for n, e in names if e < 0]
     try:
-        return parse_unit("/".join(["*".join(above) or "1", *below]))
+        return parse_unit(quotient_text(names))
     except UnitError:
         return None
 
@@ -320,23 +304,16 @@ def _canonical(name: str) -> str:
 
 
 def _settled(name: str, conventions: Conventions) -> str:
-    if name in ("ct", "cent", "cents", "¢"):
-        return f"ct_{conventions.currency}" if conventions.currency else UNRESOLVED
-    if name == "$":
-        return conventions.dollar
-    if name == "¥":
-        return conventions.yen
-    if name == "p":
-        return "ct_GBP" if conventions.currency == "GBP" else UNRESOLVED
-    if name == "degrees":
-        return "deg" if conventions.angles else UNRESOLVED
-    if name == "tons":
-        return "TR" if conventions.refrigeration else UNRESOLVED
-    return name
-
-
-def _power(name: str, exponent: int) -> str:
-    return name if exponent == 1 else f"{name}^{exponent}"
+    cents = f"ct_{conventions.currency}" if conventions.currency else UNRESOLVED
+    found = {
+        **dict.fromkeys(("ct", "cent", "cents", "¢"), cents),
+        "$": conventions.dollar,
+        "¥": conventions.yen,
+        "p": "ct_GBP" if conventions.currency == "GBP" else UNRESOLVED,
+        "degrees": "deg" if conventions.angles else UNRESOLVED,
+        "tons": "TR" if conventions.refrigeration else UNRESOLVED,
+    }
+    return found.get(name, name)
 
 
 _ANGLES: Final = re.compile(

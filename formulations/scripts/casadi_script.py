@@ -31,7 +31,7 @@ CASADI: Final = Dialect(
     array="ca.DM",
     nothing="ca.DM.zeros({count})",
     matrix="ca.DM(sp.csc_matrix(sp.csr_array(({data}, {indices}, {starts}), shape={shape})))",
-    functions={name: f"ca.{function.casadi}" for name, function in ELEMENTARY.items()},
+    functions={name: f"ca.{name}" for name in ELEMENTARY},
     times="{0} * {1}",
     total="ca.sum1({0})",
 )

@@ -45,7 +45,7 @@ def graph(program: Program, scalar: bool | None = None) -> Graph:
     linear.eliminate_zeros()
     rows = casadi.DM(linear.tocsc()) @ x
     objective = casadi.dot(casadi.DM(program.cost), x) + program.offset
-    functions = {name: getattr(casadi, function.casadi) for name, function in ELEMENTARY.items()}
+    functions = {name: getattr(casadi, name) for name in ELEMENTARY}
     algebra = Algebra(lambda constant, parts: sum(parts, start=kind(constant)), functions)
     whole = curved_expressions(program, Translator(casadi.vertsplit(x), algebra), curved)
     bent = dict(whole)

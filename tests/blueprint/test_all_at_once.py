@@ -7,7 +7,6 @@ import pytest
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.document import Blueprint
-from engiagent.errors import InputError
 from engiagent.formulations.compile import compile_blueprint
 from tests.blueprints import document, variable
 
@@ -39,20 +38,6 @@ def test_a_compilation_that_stops_early_names_later_errors_too() -> None:
     assert len(set(shown.splitlines())) == len(shown.splitlines())
 
 
-def test_a_term_that_cannot_be_read_is_an_error_at_its_place_among_others() -> None:
-    terms = [
-        {"name": "wear", "expression": "sum(x[t] for t in"},
-        {"name": "peak", "expression": "x"},
-    ]
-    shown = raised(
-        constraints=[rule("second", "x[t] <= 3[kWh]")],
-        objective_function={"sense": "minimize", "unit": "kW", "terms": terms},
-    )
-    assert "objective_function.terms[0].expression" in shown
-    assert "never closed" in shown
-    assert "kWh" in shown
-
-
 def test_units_of_parameters_and_variables_are_refused_together() -> None:
     shown = raised(
         parameters=[{"name": "a", "value": 1, "unit": "kkW"}],
@@ -60,21 +45,6 @@ def test_units_of_parameters_and_variables_are_refused_together() -> None:
     )
     assert "kkW" in shown
     assert "furlong" in shown
-
-
-def test_names_that_are_taken_are_listed_with_those_that_never_work() -> None:
-    shown = raised(parameters=[{"name": "lambda", "value": 1}, {"name": "x", "value": 1}])
-    assert "already used" in shown
-    assert "no name may be one of" in shown
-    assert " yield" in shown
-
-
-def test_a_document_is_held_against_its_schema_as_a_whole() -> None:
-    data = right(parameters=[{"name": "a", "valu": 1}, {"value": 2}])
-    with pytest.raises(InputError) as caught:
-        Blueprint.from_dict(data)
-    assert "'valu'" in str(caught.value)
-    assert "'name' is missing" in str(caught.value)
 
 
 def test_what_is_used_through_expressions_within_expressions_is_used() -> None:

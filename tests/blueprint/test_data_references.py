@@ -177,20 +177,6 @@ def test_labels_and_elements_come_by_key_too(tmp_path: Path) -> None:
     assert home.tolist() == [0, 2]
 
 
-def test_a_unit_for_each_label(tmp_path: Path) -> None:
-    write(tmp_path, "unit,fuel\nG2,500\nG1,2\n")
-    units = {"G1": "MWh", "G2": "kWh"}
-    assert table(tmp_path, "d.csv#fuel", "G", keys=["unit"], unit=units).tolist() == [2, 0.5]
-    assert table(tmp_path, "d.csv#fuel", "G", unit=units).tolist() == [500, 0.002]
-
-
-def test_a_single_value_needs_a_single_row(tmp_path: Path) -> None:
-    write(tmp_path, "v [MW]\n2\n")
-    assert table(tmp_path, "d.csv#v").tolist() == 2000
-    write(tmp_path, "v [MW]\n2\n3\n")
-    assert "2 rows, but a single value is needed" in refusal(tmp_path, "d.csv#v")
-
-
 @settings(max_examples=40)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_the_order_of_rows_and_columns_means_nothing(rng: random.Random, wide: bool) -> None:
@@ -243,12 +229,6 @@ def test_without_keys_the_rows_of_a_wide_table_are_in_order_and_their_stamps_rig
     assert "run from 2025-07-02" in refusal(tmp_path, "d.csv#*", "G", "T")
 
 
-def test_columns_may_be_numbers_and_rows_pairs(tmp_path: Path) -> None:
-    write(tmp_path, "from,to,3,1,2\nB,C,6,4,5\nA,B,3,1,2\n")
-    values = table(tmp_path, "d.csv#*", "Line", "K", keys=["from", "to"])
-    assert values.tolist() == [[1, 2, 3], [4, 5, 6]]
-
-
 # --- Parquet and arrays --------------------------------------------------------------------------
 
 
@@ -262,20 +242,14 @@ def test_parquet_is_read_as_csv_is(tmp_path: Path) -> None:
     assert values.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
-def test_dimensions_of_an_array_are_matched_by_name_label_and_stamp(tmp_path: Path) -> None:
+def test_dimensions_of_an_array_are_matched_by_keys_label_and_stamp(tmp_path: Path) -> None:
     values = [[6.0, 5.0], [2.0, 1.0], [4.0, 3.0]]
-    write_netcdf(
-        tmp_path,
-        {"time": 3, "unit": ["G2", "G1"]},
-        {
-            "time": (("time",), np.array([2, 0, 1], "i4"), "hours since 2025-07-01 00:00:00"),
-            "power": (("time", "unit"), values, "MW"),
-        },
-    )
+    hours = (("time",), np.array([2, 0, 1], "i4"), "hours since 2025-07-01 00:00:00")
+    power = (("time", "unit"), values, "MW")
+    write_netcdf(tmp_path, {"time": 3, "unit": ["G2", "G1"]}, {"time": hours, "power": power})
     wanted = [[1000, 3000, 5000], [2000, 4000, 6000]]
-    assert table(tmp_path, "d.nc#power", "G", "T").tolist() == wanted
     assert table(tmp_path, "d.nc#power", "T", "G").T.tolist() == wanted
-    assert table(tmp_path, "d.nc#power", "T", "G", keys=["time", "unit"]).T.tolist() == wanted
+    assert table(tmp_path, "d.nc#power", "G", "T", keys=["unit", "time"]).tolist() == wanted
 
 
 def test_an_array_without_labels_is_taken_in_order(tmp_path: Path) -> None:
@@ -283,62 +257,6 @@ def test_an_array_without_labels_is_taken_in_order(tmp_path: Path) -> None:
     assert table(tmp_path, "d.nc#p", "G", "K").tolist() == [[1, 2, 3], [4, 5, 6]]
     assert table(tmp_path, "d.nc#p", "K", "G", keys=["b", "a"]).tolist() == [[1, 4], [2, 5], [3, 6]]
     assert "2 along a" in refusal(tmp_path, "d.nc#p", "K", "G")
-
-
-def test_a_sparse_set_takes_its_elements_from_a_matrix_or_a_list(tmp_path: Path) -> None:
-    nan = np.nan
-    matrix = [[nan, nan, nan], [1.0, nan, nan], [nan, 2.0, nan]]
-    ends = {"to": ["A", "B", "C"], "from": ["A", "B", "C"]}
-    write_netcdf(tmp_path, ends, {"p": (("to", "from"), matrix, "kW")})
-    assert table(tmp_path, "d.nc#p", "Line", keys=["from", "to"]).tolist() == [1, 2]
-    matrix[0][0] = 9.0
-    write_netcdf(tmp_path, ends, {"p": (("to", "from"), matrix, "kW")})
-    assert "no element of Line" in refusal(tmp_path, "d.nc#p", "Line", keys=["from", "to"])
-    write_netcdf(
-        tmp_path,
-        {"line": 2},
-        {
-            "i": (("line",), ["B", "A"], None),
-            "j": (("line",), ["C", "B"], None),
-            "p": (("line",), [0.002, 0.001], "MW"),
-        },
-    )
-    assert table(tmp_path, "d.nc#p", "Line", keys=["i", "j"]).tolist() == [1, 2]
-
-
-def test_labels_and_single_values_from_arrays(tmp_path: Path) -> None:
-    write_netcdf(
-        tmp_path,
-        {"g": ["G2", "G1"]},
-        {"fuel": (("g",), ["oil", "gas"], None), "x": ((), 3.0, "MW")},
-    )
-    assert table(tmp_path, "d.nc#fuel", "G", type="label").tolist() == ["gas", "oil"]
-    assert table(tmp_path, "d.nc#x").tolist() == 3000
-
-
-def test_sets_take_their_elements_from_arrays_and_parquet_too(tmp_path: Path) -> None:
-    write_netcdf(
-        tmp_path,
-        {"bus": ["C", "A"], "line": 2},
-        {
-            "i": (("line",), ["A", "C"], None),
-            "j": (("line",), ["C", "A"], None),
-            "wide": (("bus", "line"), [[1.0, 2], [3, 4]], None),
-        },
-    )
-    pq.write_table(pa.table({"year": [2030, 2040]}), tmp_path / "d.parquet")
-    sets = [
-        {"name": "N", "kind": "labels", "data": "d.nc#bus"},
-        {"name": "L", "kind": "tuples", "of": ["N", "N"], "data": "d.nc#i,j"},
-        {"name": "Y", "kind": "labels", "data": "d.parquet#year"},
-    ]
-    found = Elaboration(blueprint(sets=sets).core, tmp_path)
-    assert found.index_set("N").labels == ("C", "A")
-    assert found.index_set("L").labels == (("A", "C"), ("C", "A"))
-    assert found.index_set("Y").labels == ("2030", "2040")
-    wrong = [{"name": "N", "kind": "labels", "data": "d.nc#wide"}]
-    (error,) = analyse(blueprint(sets=wrong), tmp_path).errors
-    assert "'wide' is no column; found (bus, line)" in str(error)
 
 
 # --- faults --------------------------------------------------------------------------------------
@@ -366,54 +284,11 @@ def test_faults_of_long_tables_have_their_place(tmp_path: Path, text: str, messa
     assert message in refusal(tmp_path, "d.csv#p", "Line", keys=["from", "to"])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-02 02:00,3\n",
-            "d.csv:4:1: column 'time': no element of T; found '2025-07-02 02:00'",
-        ),
-        (
-            "time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-01 00:30,3\n",
-            "d.csv:4:1: column 'time': no element of T",
-        ),
-        (
-            "time,v\n2025-07-01 00:00,1\n2025-07-01 01:00,2\n2025-07-01T02:00Z,3\n",
-            "some time stamps have an offset from UTC and some have none",
-        ),
-        (
-            "time,v\n2025-07-01 00:00,1\nlater,2\n2025-07-01 02:00,3\n",
-            "d.csv:3:1: column 'time': no element of T; found 'later'",
-        ),
-    ],
-)
-def test_faults_of_stamps_have_their_place(tmp_path: Path, text: str, message: str) -> None:
-    write(tmp_path, text)
-    assert message in refusal(tmp_path, "d.csv#v", "T", keys=["time"])
-
-
 def test_a_stamp_that_is_shifted_in_the_middle_is_found_without_keys_too(tmp_path: Path) -> None:
     write(tmp_path, "time,v\n2025-07-01 00:00,1\n2025-07-01 01:30,2\n2025-07-01 02:00,3\n")
     message = refusal(tmp_path, "d.csv#v", "T")
     assert "d.csv:3:1: column 'time': the time stamp is not that of its period" in message
     assert "expected 2025-07-01T01:00+02:00" in message
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("time,G1\n18:00,1\n19:00,1\n20:00,1\n", "there is no column for G2 of G; found G1"),
-        (
-            "time,G1,G2,G3\n18:00,1,1,1\n19:00,1,1,1\n20:00,1,1,1\n",
-            "the column 'G3' is no element of G",
-        ),
-        ("time,G1,G2\n18:00,1,1\n19:00,1,1\n", "no row for 20:00"),
-        ("time,G1 [kWh],G2\n18:00,1,1\n19:00,1,1\n20:00,1,1\n", "column 'G1 [kWh]' is in kWh"),
-    ],
-)
-def test_faults_of_wide_tables(tmp_path: Path, text: str, message: str) -> None:
-    write(tmp_path, text)
-    assert message in refusal(tmp_path, "d.csv#*", "G", "H", keys=["time"])
 
 
 def test_faults_of_arrays(tmp_path: Path) -> None:
@@ -426,44 +301,11 @@ def test_faults_of_arrays(tmp_path: Path) -> None:
     assert "row 2: a value is missing" in message({"g": ["G1", "G2"]}, [1.0, np.nan])
     assert "d.nc: column 'p' is in kWh" in message({"g": ["G1", "G2"]}, [1.0, 2.0], "kWh")
     assert "runs over other sets; found (a, b)" in message({"a": 2, "b": 2}, np.ones((2, 2)))
-    assert "no dimension 'x'" in message({"g": 2}, [1.0, 2.0], keys=["x"])
+    assert "'keys' must name every dimension once" in message({"g": 2}, [1.0, 2.0], keys=["x"])
     write_netcdf(tmp_path, {"g": 2}, {"power": (("g",), [1.0, 2.0], "kW")})
     assert "did you mean 'power'" in refusal(tmp_path, "d.nc#powr", "G")
     (tmp_path / "d.nc").write_bytes(b"CDF\x01 nothing else")
     assert "no readable netCDF" in refusal(tmp_path, "d.nc#p", "G")
-
-
-@pytest.mark.parametrize(
-    ("data", "index", "more", "message"),
-    [
-        ("d.csv#p", ["Line"], {"keys": ["from"]}, "'keys' names 1 columns, but the index needs 2"),
-        ("d.csv#p", ["G"], {"keys": ["from", "to"]}, "one each for G"),
-        ("d.csv#p", ["Bus", "Bus"], {"keys": ["from", "from"]}, "names a column twice"),
-        ("d.csv#p", ["G", "K"], {}, 'as "keys": ["from", "to"]'),
-        ("d.csv#*", ["G"], {}, "'#*' is for a parameter with two or more indices"),
-        ("d.csv", ["G"], {}, "names no column"),
-        ("../d.csv#p", ["G"], {}, "leaves the problem's folder"),
-        ("/etc/passwd#p", ["G"], {"keys": ["x"]}, "no table that can be read"),
-        ("../d.nc#p", ["G"], {}, "leaves the problem's folder"),
-        ("https://x.org/d.nc#p", ["G"], {}, "nothing is fetched from the network"),
-        ("link.nc#p", ["G"], {}, "symbolic link"),
-        ("gone.nc#p", ["G"], {}, "gone.nc is not there"),
-    ],
-)
-def test_references_that_do_not_fit(
-    tmp_path: Path, data: str, index: list[str], more: dict[str, Any], message: str
-) -> None:
-    write(tmp_path, GOOD)
-    (tmp_path / "link.nc").symlink_to("d.csv")
-    assert message in refusal(tmp_path, data, *index, **more)
-
-
-def test_a_thousand_million_combinations_are_refused_before_they_are_built(tmp_path: Path) -> None:
-    write(tmp_path, "a,b,c,v\n1,1,1,1\n")
-    many = [{"name": n, "kind": "range", "start": 1, "stop": 1000} for n in "ABC"]
-    definition = {"name": "p", "index": list("ABC"), "data": "d.csv#v", "keys": list("abc")}
-    (error,) = analyse(blueprint(sets=many, parameters=[definition]), tmp_path).errors
-    assert "more than 50000000 combinations" in str(error)
 
 
 CELLS = ["A", "B", "G1", "G2", "1", "2", "3", "1.5", "nan", "", "x", "1,5", "٣", "now", "20:00"]
@@ -491,32 +333,3 @@ def test_whatever_a_table_holds_is_a_value_or_a_finding(data: st.DataObject) -> 
     with tempfile.TemporaryDirectory() as name:
         write(Path(name), "\n".join(",".join(cells) for cells in [headers, *rows]))
         analyse(blueprint(sets=SETS, parameters=[definition]), Path(name))
-
-
-@pytest.mark.parametrize(
-    ("stamps", "units", "message"),
-    [
-        ([0.0, np.nan], "hours since 2025-07-01", "row 2: a value is missing"),
-        ([0, 1], "hours since tomorrow", "column 'g'"),
-        ([0.0, 1e300], "days since 2025-07-01", "column 'g'"),
-        (["G1", "G2"], None, ""),
-    ],
-)
-@pytest.mark.parametrize("reference", ["d.nc#p", "d.nc#*"])
-def test_stamps_of_arrays_that_are_none(
-    tmp_path: Path, stamps: Any, units: str | None, message: str, reference: str
-) -> None:
-    values = {"g": (("g",), stamps, units), "p": (("g",), [1.0, 2.0], "kW")}
-    write_netcdf(tmp_path, {"g": 2}, values)
-    index = ["G"] if reference == "d.nc#p" else ["G", "K"]
-    definition = {"name": "p", "index": index, "data": reference, "unit": "kW"}
-    found = analyse(blueprint(sets=SETS, parameters=[definition]), tmp_path).errors
-    assert all(message in str(error) for error in found)
-    assert found or (not message and reference == "d.nc#p")
-
-
-@pytest.mark.parametrize("kept", [0, 8, 100, 600, 2000])
-def test_a_netcdf_file_that_ends_too_early_is_a_finding(tmp_path: Path, kept: int) -> None:
-    write_netcdf(tmp_path, {"g": ["G1", "G2"]}, {"p": (("g",), [1.0, 2.0], "kW")})
-    (tmp_path / "d.nc").write_bytes((tmp_path / "d.nc").read_bytes()[:kept])
-    assert "d.nc" in refusal(tmp_path, "d.nc#p", "G")

@@ -9,71 +9,14 @@ from hypothesis import strategies as st
 
 from engiagent.blueprint.grammar import (
     Binary,
-    Call,
-    Choice,
-    Compare,
     GrammarError,
-    Logic,
-    Members,
     Number,
-    Reduce,
     Ref,
     Text,
-    Unary,
     parse,
     parse_binder,
     walk,
 )
-
-SHAPES = [
-    ("3", Number),
-    ("x[t]", Ref),
-    ("battery.charge[t]", Ref),
-    ("-x", Unary),
-    ("a + b", Binary),
-    ("a // b", Binary),
-    ("a <= b <= c", Compare),
-    ("g in G", Compare),
-    ("a < b and not c > d", Logic),
-    ("max(a, b)", Call),
-    ("max(x[t] for t in T)", Reduce),
-    ("sum(f[i, j] for (i, j) in A if i != 'a' for t in T)", Reduce),
-    ("a if t == first(T) else b", Choice),
-    ("'G1'", Text),
-    ("('G1', 'G2')", Members),
-]
-
-
-@pytest.mark.parametrize(("text", "kind"), SHAPES)
-def test_every_construct_of_the_language_is_read(text: str, kind: type) -> None:
-    node = parse(text)
-    assert isinstance(node, kind)
-    assert node.span == (0, len(text))
-
-
-def test_precedence_is_that_of_arithmetic() -> None:
-    node = parse("a - b*c**2 + d")
-    assert isinstance(node, Binary)
-    assert node.op == "+"
-    assert isinstance(node.left, Binary)
-    assert node.left.op == "-"
-
-
-@pytest.mark.parametrize(
-    ("text", "value", "unit"),
-    [
-        ("90[%]", 90.0, "%"),
-        ("40[degC]", 40.0, "degC"),
-        ("0.02[deg/m]", 0.02, "deg/m"),
-        ("1.5e-3 [EUR/MWh]", 1.5e-3, "EUR/MWh"),
-        (".5[W/(m2*K)]", 0.5, "W/(m2*K)"),
-        ("2.[ kW ]", 2.0, "kW"),
-        ("7[°C]", 7.0, "°C"),
-        ("3[€/kWh]", 3.0, "€/kWh"),
-    ],
-)
-def test_literals_carry_any_unit(text: str, value: float, unit: str) -> None:
-    assert parse(text) == Number((0, len(text)), value, unit)
 
 
 def test_brackets_after_a_name_are_indices_and_in_a_label_nothing() -> None:
@@ -96,45 +39,25 @@ def test_binders_are_read_alone() -> None:
     ("text", "column", "words"),
     [
         ("", 1, "empty"),
-        ("   ", 1, "empty"),
         ("a +", 4, "cannot read this"),
-        ("a <= b)", 7, "unmatched"),
         ("a = b", 3, "write =="),
-        ("a ≥ b", 3, "plain ASCII"),
         ("eval\uff08x\uff09", 5, "is not allowed"),
-        ("a ^ b", 3, "write **"),
         ("a | b", 3, "not part of the language"),
-        ("a || b", 4, "write 'and' and 'or'"),
         ("~a", 1, "write 'not'"),
-        ("a is b", 1, "write =="),
         ("a @ b", 3, "not part of the language"),
-        ("{1: 2}", 1, "a dictionary"),
-        ("[x for x in T]", 1, "a list comprehension"),
-        ("(x for x in T)", 1, "outside sum, min, max"),
-        ("f'{a}'", 1, "an f-string"),
-        ("b'a'", 1, "not a number or a label"),
-        ("(a := 3)", 2, "':='"),
-        ("lambda: 0", 1, "a lambda"),
-        ("x[1:2]", 3, "a slice"),
-        ("max(a, *b)", 8, "'*'"),
+        ("[x for x in T]", 1, "is not part of the language"),
+        ("f'{a}'", 1, "is not part of the language"),
+        ("(a := 3)", 2, "is not part of the language"),
+        ("x[1:2]", 3, "is not part of the language"),
         ("True", 1, "not a number or a label"),
-        ("None", 1, "not a number or a label"),
         ("1j", 1, "not a number or a label"),
-        ("...", 1, "not a number or a label"),
         ("1e999", 1, "too large"),
-        ("x.__class__", 1, "joined by dots"),
         ("__import__", 1, "is not a name"),
-        ("x._private", 1, "joined by dots"),
         ("f(x)(y)", 1, "only a function's name can be called"),
-        ("__import__('os')", 1, "unknown function"),
         ("open('a')", 1, "unknown function"),
-        ("dual(C) <= 3", 1, "a dual value (a shadow price) is known only once"),
         ("x >= dual(C)[t]", 6, "a dual value (a shadow price) is known only once"),
-        ("sqrt(x=1)", 1, "no named arguments"),
         ("sqrt(1, 2)", 1, "takes 1 arguments, here are 2"),
-        ("5[]", 3, "an empty unit"),
         ("'a'[t]", 1, "only names can be indexed"),
-        ("sum(x for a.b in A)", 11, "a binder is a name in a set"),
         ("sum(x for t in first(T))", 11, "a binder is a name in a set"),
     ],
 )

@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engiagent.blueprint.analysis import analyse
-from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import ExpressionError, parse
-from engiagent.formulations.compile import compile_blueprint
-from tests.blueprints import DAY, EDGES, UNITS, blueprint, constraint, parameter, variable
+from tests.blueprints import DAY, EDGES, UNITS, blueprint, parameter, variable
 
 NIGHT = {"name": "T", "kind": "time", "start": "22:00", "step": "1 h", "periods": 4}
 CORE: dict[str, Any] = {
@@ -101,41 +98,15 @@ def labels(name: str, core: dict[str, Any] = CORE, folder: Path | None = None) -
     ("name", "elements"),
     [
         ("T", [f"2025-07-01T0{h}:00+02:00" for h in range(4)]),
-        ("I", [f"2025-07-01T0{h}:00+02:00" for h in range(5)]),
         ("Late", ["2025-07-01T02:00+02:00", "2025-07-01T03:00+02:00"]),
-        ("K", [-1, 2, 5]),
         ("P", [7, 8, 9]),
-        ("E", [0, 1, 2, 3]),
         ("R", ["06:00", "06:15"]),
-        ("Some", ["G3", "G1"]),
         ("A", [("G1", "G2"), ("G2", "G3")]),
-        ("B", [("G1", -1), ("G2", -1), ("G2", 2), ("G3", -1), ("G3", 2)]),
         ("FromG1", [("G1", "G2")]),
-        ("U", ["G3", "G1", "boiler", 12]),
     ],
 )
 def test_sets_have_their_elements_in_order(name: str, elements: list[Any]) -> None:
     assert labels(name) == elements
-
-
-def test_subsets_by_data_and_by_list_keep_their_order() -> None:
-    core = CORE | {
-        "sets": [
-            *CORE["sets"],
-            {"name": "Cheap", "kind": "subset", "of": "T", "binder": "h", "where": "price[h] < 20"},
-            {
-                "name": "Back",
-                "kind": "subset",
-                "of": "T",
-                "elements": ["2025-07-01T03:00+02:00", "2025-07-01T00:00+02:00"],
-            },
-            {"name": "Deep", "kind": "subset", "of": "Cheap", "where": "price[t] > 0"},
-        ]
-    }
-    assert worth("pos(t)", "t in Cheap", core=core)[0] == [0, 1]
-    assert worth("price[t]", "t in Cheap", core=core)[0] == [-5, 10]
-    assert worth("price[t]", "t in Back", core=core)[0] == [40, 30]
-    assert worth("price[t]", "t in Deep", core=core)[0] == [10]
 
 
 # --- parameters ----------------------------------------------------------------------------------
@@ -145,17 +116,11 @@ def test_subsets_by_data_and_by_list_keep_their_order() -> None:
     ("text", "forall", "expected", "unit"),
     [
         ("price[t]", "t in T", [30, -5, 10, 40], "EUR/MWh"),
-        ("cap[g]", "g in G", [10, 50, 90], "kW"),  # each in the first unit named
         ("share['G1', t]", "t in T", [1, 2, 3, 4], "1"),
-        ("share['G2', t]", "t in T", [0.5] * 4, "1"),
         ("loss[i, j]", "(i, j) in A", [3, 4], "%"),
-        ("loss[a]", "a in A", [3, 4], "%"),
         ("twice[g]", "g in G", [0.021, 0.101, 0.181], "MW"),
-        ("level[t]", "t in T", [4, 3, 3.5, 4.75], "kWh"),
         ("grid['G3', t]", "t in T", [360, 270, 180, 90], "kW"),
-        ("price[dep[g]]", "g in G", [-5, 40, 30], "EUR/MWh"),
         ("price[dep[g]-1]", "g in Some", None, "EB004"),
-        ("price[dep['G2']-1]", "", [10], "EUR/MWh"),
     ],
 )
 def test_parameters_have_their_values(
@@ -172,23 +137,6 @@ def test_parameters_have_their_values(
     assert found == unit
 
 
-def test_missing_parameters_are_listed_and_only_solving_is_refused() -> None:
-    document = blueprint(
-        sets=[DAY],
-        parameters=[
-            {"name": "eta", "status": "missing"},
-            {"name": "E", "status": "missing", "unit": "kWh"},
-        ],
-        decision_variables=[variable("x", "t in T")],
-        constraints=[constraint("x[t]*dt(t)*eta <= E", "t in T")],
-    )
-    found = analyse(document)
-    assert found.missing == ("eta", "E")
-    assert found.errors == ()
-    with pytest.raises(MissingDataError, match="eta, E"):
-        compile_blueprint(document)
-
-
 # --- helpers, offsets, conditions ----------------------------------------------------------------
 
 
@@ -196,39 +144,22 @@ def test_missing_parameters_are_listed_and_only_solving_is_refused() -> None:
     ("text", "forall", "expected", "unit"),
     [
         ("pos(t)", "t in T", [0, 1, 2, 3], "1"),
-        ("len(T) + len(I) + len(A)", "", [11], "1"),
         ("dt(t)", "t in R", [0.25, 0.75], "h"),
-        ("dt(q)", "q in Q", [3, 3], "timeunit"),
         ("dt(last(R))", "", [0.75], "h"),
-        ("clock(t)", "t in R", [6, 6.25], "h"),
         ("hour(t)", "t in T", [0, 1, 2, 3], "1"),
-        ("hour(i)", "i in I", [0, 1, 2, 3, 4], "1"),
         ("weekday(first(T))", "", [1], "1"),  # 1 July 2025 was a Tuesday
-        ("pos(first(Late))", "", [0], "1"),
         ("k + 1", "k in K", [0, 3, 6], "1"),
-        ("last(K) - first(K)", "", [6], "1"),
         ("p*2", "p in P", [14, 16, 18], "1"),
-        ("abs(price[t])", "t in T", [30, 5, 10, 40], "EUR/MWh"),
         ("min(price[t], 20)", "t in T", [20, -5, 10, 20], "EUR/MWh"),
-        ("max(cap[g], 0.04[MW])", "g in G", [40, 50, 90], "kW"),
         ("min(price[s] for s in T if pos(s) > 0)", "", [-5], "EUR/MWh"),
-        ("max(out[s] for s in T)", "", [15], "degC"),
         ("sqrt(eff*eff)", "", [0.9], "1"),
-        ("sqrt(cap['G1']**2 + (0.024[MW])**2)", "", [26], "kW"),
         ("sqrt(cap['G1']*0.04[MW])", "", [20_000], "W"),
-        ("sqrt(9[%])", "", [0.3], "1"),
         ("sqrt(4[m^2/s^2])", "", [2], "m/s"),
-        ("exp(0) + log(1) + sin(0) + cos(0) + tanh(0)", "", [2], "1"),
         ("pos(t) // 2 + pos(t) % 2", "t in T", [0, 1, 1, 2], "1"),
-        ("2**pos(t)", "t in T", [1, 2, 4, 8], "1"),
         ("cap['G1']**2", "", [100], "kW^2"),
-        ("price[t+1] if t != last(T) else 7[EUR/MWh]", "t in T", [-5, 10, 40, 7], "EUR/MWh"),
         ("prev(price[t], 1)", "t in T", [1, 30, -5, 10], "EUR/MWh"),
-        ("prev(price[t], 1)", "t in Late", [-5, 10], "EUR/MWh"),
         ("prev(share[g, t], 9)", "g in Some; t in T", [9, 4, 3, 2, 9, 1, 2, 3], "1"),
-        ("price[t-1]", "t in Late", [-5, 10], "EUR/MWh"),
         ("price[last(T)-2]", "", [-5], "EUR/MWh"),
-        ("sum(price[s]*dt(s) for s in T if s <= t)", "t in T", [30, 25, 35, 75], "EUR*h/MWh"),
         (
             "sum(price[s] for s in T if pos(t) - 1 <= pos(s) <= pos(t))",
             "t in T",
@@ -236,11 +167,8 @@ def test_missing_parameters_are_listed_and_only_solving_is_refused() -> None:
             "EUR/MWh",
         ),
         ("sum(cap[g] for g in G if fuel[g] == 'gas')", "", [100], "kW"),
-        ("sum(cap[g] for g in G if g in Some)", "", [100], "kW"),
         ("sum(1 for g in G if g not in ('G1', 'G2'))", "", [1], "1"),
-        ("sum(loss[i, j] for (i, j) in A if j == g)", "g in G", [0, 3, 4], "%"),
         ("sum(pos(t) for t in T if price[t] > 999)", "", [0], "1"),
-        ("sum(cap[g]*share[g, t] for g in G for t in T if pos(t) == 0)", "", [10 + 25 + 360], "kW"),
         ("cap['G1'] if price[t] > 0 else -cap['G2']", "t in T", [10, -50, 10, 10], "kW"),
     ],
 )
@@ -253,27 +181,16 @@ def test_helpers_and_offsets(text: str, forall: str, expected: list[float], unit
 @pytest.mark.parametrize(
     ("condition", "forall", "expected"),
     [
-        ("price[t] > 20", "t in T", [1, 0, 0, 1]),
         ("0 <= price[t] <= 30", "t in T", [1, 0, 1, 0]),
-        ("price[t] > 0.02[EUR/kWh]", "t in T", [1, 0, 0, 1]),
         ("t == first(T) or t == last(T)", "t in T", [1, 0, 0, 1]),
-        ("not (t in Late)", "t in T", [1, 1, 0, 0]),
         ("t >= '2025-07-01T02:00+02:00'", "t in T", [0, 0, 1, 1]),
-        ("t >= '2025-07-01T02:00'", "t in T", [0, 0, 1, 1]),
         ("t != dep['G1']", "t in T", [1, 0, 1, 1]),
-        ("t < dep['G2']-1", "t in T", [1, 1, 0, 0]),
         ("'01:00' <= clock(t) < '02:30'", "t in T", [0, 1, 1, 0]),
-        ("hour(t) in (0, 3)", "t in T", [1, 0, 0, 1]),
         ("fuel[g] == 'gas' and cap[g] > 0.02[MW]", "g in G", [0, 0, 1]),
-        ("fuel[g] in ('oil', 'coal')", "g in G", [0, 1, 0]),
         ("fuel[g] == fuel['G1']", "g in G", [1, 0, 1]),
-        ("g <= 'G2'", "g in G", [1, 1, 0]),
         ("cap[g] in (0.05[MW], 90)", "g in G", [0, 1, 1]),
-        ("u in Some", "u in U", [1, 1, 0, 0]),
         ("u == 12", "u in U", [0, 0, 0, 1]),
-        ("k == 2 or k < 0", "k in K", [1, 1, 0]),
         ("g == h", "g in Some; h in G", [0, 0, 1, 1, 0, 0]),
-        ("i == 'G2'", "(i, j) in A", [0, 1]),
         ("out[t] >= 41[degF]", "t in T", [0, 1, 1, 1]),
     ],
 )
@@ -297,31 +214,18 @@ def test_night_shifts_wrap_at_midnight() -> None:
 @pytest.mark.parametrize(
     ("text", "expected", "unit"),
     [
-        ("cap['G1'] + 0.01[MW]", 20, "kW"),
         ("0.01[MW] + cap['G1']", 0.02, "MW"),
-        ("cap['G1'] + 5", 15, "kW"),
         ("5 - cap['G1']", -5, "kW"),
-        ("60[kW*s] + 0*1[kWh]", 60, "kW*s"),
         ("0*1[kWh] + 3600[kW*s]", 1, "kWh"),
-        ("90[%] + 0", 90, "%"),
         ("1 - eff", 0.1, "1"),
-        ("eff*cap['G1'] + 0*1[kW]", 900, "%*kW"),
         ("0*1[kW] + eff*cap['G1']", 9, "kW"),
-        ("warm - 0*1[K]", 68, "degF"),
         ("out[last(T)] - warm", -5, "K"),
-        ("warm - out[last(T)]", 9, "degF_diff"),
         ("warm - 50[degF]", 18, "degF_diff"),
-        ("out[first(T)] + 9[degF_diff]", 5, "degC"),
         ("2[K] + out[first(T)]", 2, "degC"),
-        ("(out[last(T)] - 20[degC])*2[kW/K]", -10, "kW"),
         ("out[first(T)] - 5", -5, "degC"),
-        ("cap['G1'] + where(pos(first(T)) == 0, 6, 0)", 16, "kW"),
         ("cap['G1'] + (0 if pos(first(T)) == 0 else 6)", 10, "kW"),
-        ("cap['G1'] + (0 if pos(first(T)) == 0 else 0)", 10, "kW"),
         ("2[kWh] + (6 if pos(first(T)) > 0 else 0[MWh])", 2, "kWh"),
-        ("100[ct_EUR] + 1[EUR]", 200, "ct_EUR"),
         ("-5[degC] - out[first(T)]", -5, "K"),
-        ("cap['G1']*dt(first(T))", 10, "kWh"),
         ("cap['G1']/cap['G3']", 1 / 9, "1"),
     ],
 )
@@ -334,31 +238,16 @@ def test_units_of_terms_convert_by_themselves(text: str, expected: float, unit: 
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("1[EUR] + 1[USD]", "EB005"),
         ("cap['G1'] + 1[kWh]", "EB005"),
-        ("warm + warm", "EB007"),
         ("-warm", "EB007"),
-        ("warm*2", "EB007"),
         ("abs(warm)", "EB007"),
-        ("1[K] - warm", "EB007"),
         ("sum(out[t] for t in T)", "EB007"),
-        ("sqrt(cap['G1'])", "EB005"),
         ("sqrt(cap['G1']**3)", "EB005"),
-        ("exp(cap['G1']**2)", "EB005"),
         ("1[panel] + 1[vehicle]", "EB005"),
-        ("1[timeunit] + 1[h]", "EB005"),
         ("1[ct]", "EB006"),
-        ("1[ton]", "EB006"),
     ],
 )
 def test_what_does_not_mix_is_refused(text: str, code: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         worth(text)
     assert caught.value.code == code
-
-
-def test_a_long_sum_is_no_deep_one() -> None:
-    signs = ["-" if k % 3 == 1 else "+" for k in range(400)]
-    text = "0" + "".join(f" {sign} {k}" for k, sign in enumerate(signs))
-    total = sum(-k if sign == "-" else k for k, sign in enumerate(signs))
-    assert worth(text, "t in T")[0] == [total] * DAY["periods"]

@@ -109,18 +109,3 @@ def test_mistake_is_named_with_its_place_by_lint_compiler_and_script(case: Json)
     with pytest.raises(BlueprintError) as emitted:
         emit_pyomo(wrong)
     assert str(emitted.value) == str(compiled.value)
-
-
-@pytest.mark.parametrize(
-    ("part", "told"),
-    [
-        ("sum(x[t] for t in S)", True),
-        ("sum(x[t] for t in T if price[t] > 20)", True),
-        ("sum(x[t] for t in S) + sum(x[t] for t in T)", False),
-        ("sum(x[t] for t in T)", False),
-    ],
-)
-def test_an_objective_over_a_part_of_the_elements_is_told(part: str, told: bool) -> None:
-    goal_ = {"objective_function": {"sense": "minimize", "expression": part, "unit": "kW"}}
-    found = analyse(the_wrong({"add": goal_, "at": ""})).diagnostics
-    assert any(d.code == "EB055" for d in found) is told

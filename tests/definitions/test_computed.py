@@ -63,12 +63,6 @@ def test_the_exact_scheme_is_exact_at_any_step() -> None:
     np.testing.assert_allclose(run(cooling("exact"))["tank"], CLOSED_FORM, rtol=1e-13)
 
 
-def test_refining_is_the_same_as_writing_half_the_step() -> None:
-    np.testing.assert_array_equal(
-        run(cooling("rk4", "1 h"), refine=2)["tank"], run(cooling("rk4", "30 min"))["tank"]
-    )
-
-
 @pytest.mark.parametrize("scheme", ["rk4", "exact"])
 def test_coupled_zones_follow_the_matrix_exponential(scheme: str) -> None:
     from scipy.linalg import expm
@@ -163,23 +157,6 @@ def test_samples_have_their_distribution(distribution: str) -> None:
     assert stats.kstest(run(drawn(distribution, arguments))["x"], wanted.cdf).pvalue > 1e-3
 
 
-def test_discrete_and_empirical_samples_come_as_often_as_they_should() -> None:
-    found = run(drawn("discrete", {"values": "v", "probabilities": "p"}))["x"]
-    shares = [float(np.mean(found == value)) for value in (1, 5, 9)]
-    np.testing.assert_allclose(shares, [0.2, 0.5, 0.3], atol=0.03)
-    found = run(drawn("empirical", {"values": "v"}))["x"]
-    np.testing.assert_allclose([np.mean(found == v) for v in (1, 5, 9)], 1 / 3, atol=0.03)
-
-
-def test_draws_of_one_seed_are_independent_and_a_further_one_changes_no_other() -> None:
-    core = drawn("normal", {"mean": 0, "standard_deviation": 1})
-    alone = run(core)["x"]
-    core["draws"] = [{**core["draws"][0], "name": "y"}, *core["draws"]]
-    both = run(core)
-    np.testing.assert_array_equal(both["x"], alone)
-    assert abs(np.corrcoef(both["x"], both["y"])[0, 1]) < 0.06
-
-
 def test_the_hash_is_that_of_the_stored_samples() -> None:
     results = run(drawn("uniform", {"lower": 0, "upper": 1}))
     text = hashlib.sha256(results["x"].astype("<f8").tobytes()).hexdigest()
@@ -236,11 +213,3 @@ def test_a_design_by_samples_is_the_best_of_those_evaluated_and_a_filter_holds()
     assert chosen.merit == np.nanmin(chosen.merits)
     allowed = int((chosen.points["E_max"] <= 8).sum())
     assert chosen.wording == f"best of {allowed} evaluated"
-
-
-def test_results_go_to_a_dataset_with_coordinates_and_units() -> None:
-    dataset = run(design()).to_dataset()
-    assert dataset["stored"].dims == ("S", "I")
-    assert dataset["stored"].attrs["units"] == "kWh"
-    assert dataset["design__merit"].size == 16
-    assert list(dataset["T"].values[:2]) == ["00:00", "01:00"]

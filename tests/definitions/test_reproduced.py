@@ -1,10 +1,5 @@
 """The second evaluation: what is right is reproduced, and every fault is found."""
 
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,13 +80,6 @@ def test_a_wrong_claim_is_a_violation_with_its_amount(problem: Problem) -> None:
     (violation,) = certificate.violations
     assert violation["check"] == "K1"
     assert violation["amount"] == pytest.approx(0.0738, abs=1e-3)
-
-
-def test_a_claim_that_misquotes_its_number_is_a_violation(problem: Problem) -> None:
-    core = tank(expression="tank[last(I)] == 29.46[degC]", tolerance="0.1[K]")
-    certificate = reproduce(problem, None, blueprint(**core))
-    assert certificate.verdict == "violated"
-    assert certificate.violations[0]["level"] == "data"
 
 
 def test_a_step_too_coarse_for_the_tolerance_is_not_reproduced(problem: Problem) -> None:
@@ -267,96 +255,3 @@ def test_the_points_that_are_handed_over_are_those_of_the_design(
     certificate = reproduce(bare(tmp_path), dataset, plan)
     assert certificate.verdict == "violated"
     assert column in certificate.violations[0]["message"]
-
-
-def test_definitions_over_nothing_are_reproduced(tmp_path: Path) -> None:
-    sets = [{"name": "G", "kind": "labels", "elements": []}]
-    core = {
-        "sets": sets,
-        "parameters": [number("k", 3, "EUR")],
-        "definitions": [
-            {"name": "none", "index": ["g in G"], "expression": "k*pos(g)", "unit": "EUR"},
-            {"name": "all", "expression": "k + sum(none[g] for g in G)", "unit": "EUR"},
-        ],
-    }
-    plan = assumed(core)
-    certificate = reproduce(bare(tmp_path), evaluate_definitions(plan).to_dataset(), plan)
-    assert certificate.verdict == "reproduced", certificate.to_json()
-
-
-def test_a_point_off_the_grid_is_refused(tmp_path: Path) -> None:
-    plan = designed(sense="maximize")
-    beyond = evaluate_definitions(plan, choices={"a": 0.01})
-    certificate = reproduce(bare(tmp_path), beyond, plan)
-    assert certificate.verdict == "violated"
-
-
-def test_a_sample_of_a_box_claims_no_optimum(tmp_path: Path) -> None:
-    box = [{"name": "a", "lower": 1, "upper": 4, "unit": "m2"}]
-    plan = designed(choices=box, samples=25, generator="PCG64", seed=9)
-    certificate = reproduce(bare(tmp_path), None, plan)
-    assert certificate.verdict == "reproduced", certificate.to_json()
-    assert certificate.levels["optimality"]["status"] == "unchecked"
-    assert certificate.levels["optimality"]["wording"] == "best of 25 evaluated"
-
-
-BROKEN: list[Callable[[dict[str, Any]], None]] = [
-    lambda c: c["claims"][0].update(tolerance="1e-4[K]"),
-    lambda c: c["equations"][0].update(initial="91[degC]"),
-    lambda c: c["parameters"][1].update(value=5.5),
-]
-
-
-@pytest.mark.parametrize("fault", BROKEN)
-def test_a_fault_in_the_blueprint_never_passes(
-    fault: Callable[[dict[str, Any]], None], problem: Problem
-) -> None:
-    core = tank()
-    fault(core)
-    assert reproduce(problem, None, blueprint(**core)).verdict == "violated"
-
-
-def test_a_claim_for_every_period_names_the_worst_place(tmp_path: Path) -> None:
-    core = {
-        "sets": hours(4),
-        "parameters": [number("E", [5, 7, 3, 6], "kWh", index=["T"])],
-        "definitions": [{"name": "twice", "index": ["t in T"], "expression": "2*E[t]"}],
-        "claims": listing("""
-            - {claim_id: K, forall: [t in T], expression: "twice[t] <= 12[kWh]",
-              tolerance: "0.5[kWh]"}
-        """),
-    }
-    certificate = reproduce(bare(tmp_path), None, assumed(core))
-    (violation,) = certificate.violations
-    assert violation["where"] == {"t": "01:00"}
-    assert violation["amount"] == pytest.approx(2.0)
-
-
-SCRIPT = """
-import json, sys
-from pathlib import Path
-from engiagent.blueprint.document import Blueprint, thaw
-from engiagent.blueprint.definitions import evaluate_definitions
-from engiagent.text import Problem
-from engiagent.verify.definitions import reproduce
-plan = Blueprint.from_dict(json.loads(sys.stdin.read()))
-print(reproduce(Problem.load(Path(sys.argv[1])), None, plan).to_json())
-"""
-
-
-def test_the_certificate_has_the_same_bytes_under_every_hash_seed(tmp_path: Path) -> None:
-    bare(tmp_path)
-    text = json.dumps(assumed(shortfall(scenarios=10)).to_dict())
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(tmp_path)],
-            input=text,
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-        ).stdout
-        for seed in ("0", "77")
-    }
-    assert len(outputs) == 1
-    assert '"verdict": "reproduced"' in outputs.pop()

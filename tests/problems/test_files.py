@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engiagent.errors import InputError
-from engiagent.io.files import open_inside, sha256_bytes, write_atomic
+from engiagent.io.files import open_inside, write_atomic
 
 LEAVING = [
     "../secret.csv",
@@ -22,8 +22,6 @@ LEAVING = [
     "./prices.csv",
     "a//prices.csv",
     "prices.csv\0.txt",
-    "CON",
-    "nul.csv",
     "x" * 300,
 ]
 
@@ -57,12 +55,6 @@ def test_links_are_not_followed(folder: Path, target: str) -> None:
         open_inside(folder, "link.csv")
 
 
-def test_a_linked_folder_below_is_not_followed(folder: Path) -> None:
-    (folder / "up").symlink_to("..")
-    with pytest.raises(InputError, match="symbolic link"):
-        open_inside(folder, "up/secret.csv")
-
-
 def test_a_pipe_does_not_hang_and_a_folder_is_no_file(folder: Path) -> None:
     os.mkfifo(folder / "pipe.csv")
     for name in ("pipe.csv", "data"):
@@ -90,7 +82,3 @@ def test_atomic_write_replaces_and_leaves_nothing_behind(folder: Path) -> None:
     assert sorted(p.name for p in folder.iterdir()) == ["data", "prices.csv", "run.json"]
     with pytest.raises(InputError, match="cannot be written"):
         write_atomic(folder / "absent" / "run.json", "x")
-
-
-def test_sha256_is_the_standard_one() -> None:
-    assert sha256_bytes(b"abc").startswith("ba7816bf8f01cfea")

@@ -7,9 +7,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from engiagent.cli.weather import weather as command
 from engiagent.errors import InputError
 from engiagent.io.tabular import read_table
 from engiagent.io.weather import Weather, read_weather, series_over, write_series
@@ -105,22 +103,6 @@ def test_summer_time_moves_nothing(weather: Weather) -> None:
     assert plain == pytest.approx(found + 0.01)
 
 
-def test_a_whole_year_and_a_leap_day(weather: Weather) -> None:
-    year = series_over(weather, "dry_bulb_temperature", datetime(2023, 1, 1), 1.0, 8760)
-    assert np.array_equal(year, weather.column("dry_bulb_temperature"))
-    leap = series_over(weather, "dry_bulb_temperature", datetime(2024, 2, 28), 1.0, 72)
-    assert np.array_equal(leap[:24], leap[24:48])
-    assert leap[48] == pytest.approx(leap[23] + 0.01)
-
-
-def test_quarters_and_means(weather: Weather) -> None:
-    hours = series_over(weather, "dry_bulb_temperature", datetime(2023, 3, 1), 1.0, 24)
-    quarters = series_over(weather, "dry_bulb_temperature", datetime(2023, 3, 1), 0.25, 96)
-    assert np.array_equal(quarters, np.repeat(hours, 4))
-    blocks = series_over(weather, "dry_bulb_temperature", datetime(2023, 3, 1), 3.0, 8)
-    assert blocks == pytest.approx(hours.reshape(8, 3).mean(axis=1))
-
-
 def test_a_table_that_every_reader_takes(weather: Weather, tmp_path: Path) -> None:
     start = datetime(2026, 10, 25, tzinfo=ZoneInfo("Europe/Berlin"))
     names = ["dry_bulb_temperature", "global_horizontal_radiation"]
@@ -135,22 +117,6 @@ def test_a_table_that_every_reader_takes(weather: Weather, tmp_path: Path) -> No
         "2026-10-25T02:00:00+02:00",
         "2026-10-25T02:00:00+01:00",
     )
-
-
-def test_the_command_writes_the_table(epw: Path, tmp_path: Path) -> None:
-    out = tmp_path / "w.csv"
-    asked = (
-        f"{epw} --start 2026-03-29T00:00 --zone Europe/Berlin --periods 46 --step 0.5"
-        f" --column dry_bulb_temperature --output {out}"
-    )
-    ran = CliRunner().invoke(command, asked.split(), catch_exceptions=False)
-    assert ran.exit_code == 0
-    table = read_table(tmp_path, "w.csv")
-    assert table.rows == 46
-    assert table.column("time").texts()[4] == "2026-03-29T03:00:00+02:00"
-    shown = CliRunner().invoke(command, [str(epw)], catch_exceptions=False)
-    assert "Koeln" in shown.output
-    assert "dry_bulb_temperature [degC]" in shown.output
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint, Core, ParameterDef, VariableDef
 from engiagent.blueprint.grammar import Binary, Compare, Number, Ref, names_in, parse, tree_of, walk
 from engiagent.blueprint.stamps import in_iso
-from engiagent.blueprint.values import FileColumn
+from engiagent.blueprint.values import stamps_of
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import open_inside
 from engiagent.io.tabular import TableColumn, TableFile, read_table
@@ -322,7 +322,7 @@ def _at_periods(
     rule: str,
 ) -> Floats:
     """Align a column with the periods once more, from its own time stamps."""
-    stamps = FileColumn.of(*source).stamps
+    stamps = stamps_of(source[0])
     axis = symbol.dims[0].root.axis if len(symbol.dims) == 1 else None
     found = (
         None

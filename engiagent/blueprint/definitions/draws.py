@@ -43,16 +43,10 @@ def fingerprint(values: Floats) -> str:
     return hashlib.sha256(np.ascontiguousarray(values, dtype="<f8").tobytes()).hexdigest()
 
 
-def _normal(u: Floats, a: Mapping[str, Floats]) -> Floats:
+def _standard_normal(u: Floats) -> Floats:
     from scipy.special import ndtri
 
-    return np.asarray(a["mean"] + a["standard_deviation"] * ndtri(u))
-
-
-def _lognormal(u: Floats, a: Mapping[str, Floats]) -> Floats:
-    from scipy.special import ndtri
-
-    return np.asarray(a["median"] * np.exp(a["log_standard_deviation"] * ndtri(u)))
+    return np.asarray(ndtri(u))
 
 
 def _triangular(u: Floats, a: Mapping[str, Floats]) -> Floats:
@@ -70,9 +64,11 @@ def _discrete(u: Floats, a: Mapping[str, Floats]) -> Floats:
 
 
 QUANTILES: Final[Mapping[str, Callable[[Floats, Mapping[str, Any]], Floats]]] = {
-    "normal": _normal,
+    "normal": lambda u, a: a["mean"] + a["standard_deviation"] * _standard_normal(u),
     "uniform": lambda u, a: a["lower"] + (a["upper"] - a["lower"]) * u,
-    "lognormal": _lognormal,
+    "lognormal": lambda u, a: (
+        a["median"] * np.exp(a["log_standard_deviation"] * _standard_normal(u))
+    ),
     "exponential": lambda u, a: -a["mean"] * np.log1p(-u),
     "triangular": _triangular,
     "weibull": lambda u, a: a["scale"] * (-np.log1p(-u)) ** (1.0 / a["shape"]),

@@ -1,7 +1,7 @@
 """A blueprint of kind ``definitions`` after all checks: what is computed, and in which unit."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -9,28 +9,12 @@ from typing import Any
 
 from engiagent.blueprint.definitions.draws import ARGUMENTS, LISTED
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, collected, located, refused
-from engiagent.blueprint.document import (
-    Blueprint,
-    ClaimDef,
-    Core,
-    DefinitionDef,
-    DrawDef,
-    EquationDef,
-)
+from engiagent.blueprint.document import Blueprint, ClaimDef, DefinitionDef, DrawDef, EquationDef
 from engiagent.blueprint.elaborate import PATH, Elaboration, refuse_double_names
-from engiagent.blueprint.grammar import (
-    Binder,
-    Compare,
-    ExpressionError,
-    Node,
-    Number,
-    Unary,
-    names_in,
-    parse,
-)
+from engiagent.blueprint.grammar import Binder, ExpressionError, Node, Number, names_in, parse
 from engiagent.blueprint.setbuilders import MAX_ELEMENTS
 from engiagent.blueprint.sets import IndexSet
-from engiagent.blueprint.symbols import Symbol
+from engiagent.blueprint.symbols import ONE, Symbol
 from engiagent.blueprint.typecheck import TypeChecker
 from engiagent.blueprint.values import unit_of
 from engiagent.units.unit import Unit, conversion, parse_unit
@@ -51,7 +35,7 @@ class Item:
     # its checked expressions by what they are for: ``body``, ``rate`` and ``initial``, or the
     # arguments of a distribution
     nodes: Mapping[str, Node]
-    # for a draw: the parameters that hold listed arguments, and the unit they are read in
+    # for a draw: the parameters that hold listed arguments
     lists: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -64,205 +48,161 @@ class Item:
         """How many values it has."""
         return math.prod(index_set.size for index_set in self.sets)
 
-    @property
+    @cached_property
     def uses(self) -> frozenset[str]:
         """Every name that its expressions mention."""
         return frozenset(self.lists.values()).union(*map(names_in, self.nodes.values()))
 
 
-@dataclass(frozen=True, eq=False)
-class Claim:
-    """A comparison that the answer asserts; the tolerance is in ``unit``."""
-
-    definition: ClaimDef
-    path: str
-    binders: tuple[Binder, ...]
-    relation: Compare
-    unit: Unit
-    tolerance: float
-
-
 class Model:
-    """Everything that a blueprint of kind ``definitions`` computes and claims.
-
-    Raises BlueprintError with what is wrong, and where.
-    """
+    """Everything that a blueprint of kind ``definitions`` computes and claims."""
 
     def __init__(self, blueprint: Blueprint, folder: Path | None) -> None:
-        core = blueprint.core
-        self.core: Core = core
+        self.core = core = blueprint.core
         _refuse_kind(blueprint)
-        plain = replace(core, decision_variables=(), constraints=(), expressions=())
-        self.elaboration = Elaboration(plain, folder)
-        choices = core.design.choices if core.design is not None else ()
+        self.elaboration = Elaboration(core, folder)
+        self.choices = core.design.choices if core.design is not None else ()
         groups = [(g, getattr(core, g)) for g in ("sets", "parameters", *GROUPS)]
-        refuse_double_names([*groups, ("design.choices", choices)])
+        refuse_double_names([*groups, ("design.choices", self.choices)])
         self.elaboration.build()
-        self.items: dict[str, Item] = {}
         self._refuse_sizes()
-        for item in self._checked():
-            self.items[item.name] = item
+        self.items = {item.name: item for item in self._checked()}
+        self._check_claims()
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Parameters that the problem does not give."""
-        return self.elaboration.missing
-
-    def checker(self, symbols: Mapping[str, Symbol] | None = None) -> TypeChecker:
+    def checker(self) -> TypeChecker:
         """Return a type checker over every name of the blueprint."""
-        return TypeChecker(self.elaboration.set_infos, symbols or self.symbols)
+        return TypeChecker(self.elaboration.set_infos, self.symbols)
 
-    # -- names and units --------------------------------------------------------------------------
+    def number(
+        self, text: object, binders: tuple[Binder, ...] = (), unit: Unit | None = None
+    ) -> Node:
+        """Return a numeric expression, checked and in a unit."""
+        checker = self.checker()
+        return checker.number(parse(str(text)), checker.scope_of(binders), unit).node
+
+    def _sets(self, binders: tuple[Binder, ...]) -> tuple[IndexSet, ...]:
+        return tuple(self.elaboration.index_set(b.set) for b in binders)
+
+    def _declared(self) -> Iterator[tuple[str, str, Any]]:
+        """Yield every computed thing with its group and path."""
+        for group in GROUPS:
+            for position, item in enumerate(getattr(self.core, group)):
+                yield group, f"{PATH}.{group}[{position}]", item
 
     @cached_property
     def symbols(self) -> dict[str, Symbol]:
         """Parameters, choices and computed names; to an expression all are known numbers."""
         symbols = dict(self.elaboration.symbols)
-        for position, choice in enumerate(self.core.design.choices if self.core.design else ()):
+        for position, choice in enumerate(self.choices):
             with located(f"{PATH}.design.choices[{position}]", choice.name):
                 unit = parse_unit(choice.unit or "1")
             symbols[choice.name] = Symbol(choice.name, "parameter", (), unit)
         waiting = []
-        for group in GROUPS:
-            for position, item in enumerate(getattr(self.core, group)):
-                path = f"{PATH}.{group}[{position}]"
-                if group == "definitions" and item.unit is None:
-                    waiting.append((path, item))
-                    continue
-                with located(path, item.name):
-                    dims = tuple(b.set for b in self.elaboration.binders(item.index))
-                    if group == "equations":
-                        self.elaboration.index_set(item.instants)
-                        dims = (*dims[:-1], item.instants)
-                    unit = parse_unit(item.unit or "1")
-                symbols[item.name] = Symbol(item.name, "parameter", dims, unit)
-        self._infer_units(symbols, waiting)
-        return symbols
-
-    def _infer_units(
-        self, symbols: dict[str, Symbol], waiting: list[tuple[str, DefinitionDef]]
-    ) -> None:
-        """Type the definitions without a unit, each after those that it uses."""
-        while waiting:
-            later = []
-            for path, item in waiting:
-                with located(f"{path}.expression", item.name):
-                    tree = parse(item.expression)
-                    uses = names_in(tree)
-                    if uses & {other.name for _, other in waiting} - symbols.keys():
-                        later.append((path, item))
-                        continue
-                    checker = TypeChecker(self.elaboration.set_infos, symbols)
-                    binders = self.elaboration.binders(item.index)
-                    typed = checker.number(tree, checker.scope_of(binders))
-                dims = tuple(b.set for b in binders)
-                symbols[item.name] = Symbol(item.name, "parameter", dims, typed.unit)
-            if len(later) == len(waiting):
-                names = ", ".join(item.name for _, item in later)
-                path, item = later[0]
+        for group, path, item in self._declared():
+            if group == "definitions" and item.unit is None:
+                waiting.append((path, item))
+                continue
+            with located(path, item.name):
+                dims = tuple(b.set for b in self.elaboration.binders(item.index))
+                if group == "equations":
+                    self.elaboration.index_set(item.instants)
+                    dims = (*dims[:-1], item.instants)
+                unit = parse_unit(item.unit or "1")
+            symbols[item.name] = Symbol(item.name, "parameter", dims, unit)
+        while waiting:  # without a unit: each is typed after those that it uses
+            unknown = {item.name for _, item in waiting}
+            ready = [(p, item) for p, item in waiting if not names_in(item.expression) & unknown]
+            if not ready:
+                names = ", ".join(item.name for _, item in waiting)
+                path, item = waiting[0]
                 text = f"these need one another, and none says its unit: {names}"
                 raise refused("EB042", path, text, 'add "unit" to each', item.name)
-            waiting = later
+            for path, item in ready:
+                with located(f"{path}.expression", item.name):
+                    checker = TypeChecker(self.elaboration.set_infos, symbols)
+                    binders = self.elaboration.binders(item.index)
+                    typed = checker.number(parse(item.expression), checker.scope_of(binders))
+                dims = tuple(b.set for b in binders)
+                symbols[item.name] = Symbol(item.name, "parameter", dims, typed.unit)
+            waiting = [pair for pair in waiting if pair not in ready]
+        return symbols
 
     def _refuse_sizes(self) -> None:
         """Refuse what no memory holds before any of it is made."""
         total = 0
-        for group in GROUPS:
-            for position, item in enumerate(getattr(self.core, group)):
-                path = f"{PATH}.{group}[{position}]"
-                with located(path, item.name):
-                    sets = self._sets(self.elaboration.binders(item.index))
-                total += math.prod(index_set.size + 1 for index_set in sets)
-                if total > MAX_ELEMENTS:
-                    text = f"the blueprint would compute {total} values; at most {MAX_ELEMENTS}"
-                    raise refused("EB047", path, text, "compute fewer, or in parts", item.name)
+        for _, path, item in self._declared():
+            with located(path, item.name):
+                sets = self._sets(self.elaboration.binders(item.index))
+            total += math.prod(index_set.size + 1 for index_set in sets)
+            if total > MAX_ELEMENTS:
+                text = f"the blueprint would compute {total} values; at most {MAX_ELEMENTS}"
+                raise refused("EB047", path, text, "compute fewer, or in parts", item.name)
 
-    # -- checked expressions ----------------------------------------------------------------------
-
-    def _checked(self) -> Iterator[Item]:
-        makers: tuple[tuple[str, Any], ...] = (
-            ("draws", self._draw),
-            ("definitions", self._definition),
-            ("equations", self._equation),
-        )
+    def _checked(self) -> list[Item]:
+        makers: dict[str, Callable[[Any, str], Item]] = {
+            "draws": self._draw,
+            "definitions": self._definition,
+            "equations": self._equation,
+        }
         found: list[Diagnostic] = []
         items = []
-        for group, make in makers:
-            for position, definition in enumerate(getattr(self.core, group)):
-                with collected(found):
-                    items.append(make(definition, f"{PATH}.{group}[{position}]"))
+        for group, path, definition in self._declared():
+            with collected(found):
+                items.append(makers[group](definition, path))
         if found:
             raise BlueprintError(found)
-        yield from items
+        return items
 
     def _definition(self, definition: DefinitionDef, path: str) -> Item:
         with located(f"{path}.expression", definition.name):
             binders = self.elaboration.binders(definition.index)
-            checker = self.checker()
-            unit = self.symbols[definition.name].unit or parse_unit("1")
-            typed = checker.number(parse(definition.expression), checker.scope_of(binders), unit)
-        return Item(definition, path, unit, binders, self._sets(binders), {"body": typed.node})
-
-    def _sets(self, binders: Iterable[Binder]) -> tuple[IndexSet, ...]:
-        return tuple(self.elaboration.index_set(b.set) for b in binders)
+            unit = self.symbols[definition.name].unit or ONE
+            body = self.number(definition.expression, binders, unit)
+        return Item(definition, path, unit, binders, self._sets(binders), {"body": body})
 
     def _equation(self, definition: EquationDef, path: str) -> Item:
-        with located(path, definition.name):
+        name = definition.name
+        with located(path, name):
             binders = self.elaboration.binders(definition.index)
             unit = parse_unit(definition.unit)
             if not binders:
-                raise refused("EB041", path, "an equation runs over periods", None, definition.name)
+                raise refused("EB041", path, "an equation runs over periods", None, name)
             *others, periods = self._sets(binders)
             if periods.axis is None or periods.kind not in ("time", "periods"):
                 text = f"{periods.name} has no periods with a length in time"
-                raise refused(
-                    "EB041", path, text, "end the index by a time set with a step", definition.name
-                )
+                raise refused("EB041", path, text, "end the index by a time set with a step", name)
             edges = self.elaboration.index_set(definition.instants)
             if edges.periods_of is not periods:
                 text = f"{edges.name} are not the instants of {periods.name}"
-                raise refused("EB041", f"{path}.instants", text, None, definition.name)
-        steps = unit.difference() if unit.is_point else unit
-        nodes = {
-            "rate": self._rate(
-                definition, binders, steps / parse_unit(periods.axis.step_unit), path
-            )
-        }
-        with located(f"{path}.initial", definition.name):
-            checker = self.checker()
-            tree = parse(str(definition.initial))
-            scope = checker.scope_of(binders[:-1])
-            nodes["initial"] = checker.number(tree, scope, unit).node
+                raise refused("EB041", f"{path}.instants", text, None, name)
+        pace = unit.difference() / parse_unit(periods.axis.step_unit)
+        with located(f"{path}.rate", name):
+            nodes = {"rate": self._rate(definition, binders, pace)}
+        with located(f"{path}.initial", name):
+            nodes["initial"] = self.number(definition.initial, binders[:-1], unit)
         return Item(definition, path, unit, binders, (*others, edges), nodes)
 
-    def _rate(
-        self, definition: EquationDef, binders: tuple[Binder, ...], unit: Unit, path: str
-    ) -> Node:
+    def _rate(self, definition: EquationDef, binders: tuple[Binder, ...], unit: Unit) -> Node:
         """Check a rate; ``exact`` needs one that is affine in the states, as the degree proves."""
-        exact = definition.scheme == "exact"
+        if definition.scheme != "exact":
+            return self.number(definition.rate, binders, unit)
         states = {e.name for e in self.core.equations if e.instants == definition.instants}
-        symbols = {
-            name: replace(symbol, degree=1) if exact and name in states else symbol
-            for name, symbol in self.symbols.items()
-        }
-        with located(f"{path}.rate", definition.name):
-            checker = self.checker(symbols)
-            hint = "use rk4"
-            try:
-                typed = checker.number(parse(definition.rate), checker.scope_of(binders), unit)
-            except ExpressionError as error:
-                if not exact or error.code not in ("EB008", "EB011"):
-                    raise
-                text = "the scheme exact needs a rate that is linear in the states"
-                raise ExpressionError(text, error.column, hint, "EB041") from None
-            if typed.degree > 1:
-                text = "the scheme exact needs a rate that is linear in the states"
-                column = (checker.nonlinear or typed.node).span[0] + 1
-                raise ExpressionError(text, column, hint, "EB041")
-        return typed.node
+        marked = {n: replace(s, degree=int(n in states)) for n, s in self.symbols.items()}
+        checker = TypeChecker(self.elaboration.set_infos, marked)
+        try:
+            typed = checker.number(parse(definition.rate), checker.scope_of(binders), unit)
+            if typed.degree <= 1:
+                return typed.node
+            column = (checker.nonlinear or typed.node).span[0] + 1
+        except ExpressionError as error:
+            if error.code not in ("EB008", "EB011"):
+                raise
+            column = error.column
+        text = "the scheme exact needs a rate that is linear in the states"
+        raise ExpressionError(text, column, "use rk4", "EB041")
 
     def _draw(self, definition: DrawDef, path: str) -> Item:
-        unit = self.symbols[definition.name].unit or parse_unit("1")
+        unit = self.symbols[definition.name].unit or ONE
         in_unit, pure = ARGUMENTS[definition.distribution]
         given = set(definition.arguments)
         if given != {*in_unit, *pure}:
@@ -273,16 +213,15 @@ class Model:
             binders = self.elaboration.binders(definition.index)
         nodes, lists = {}, {}
         for key in (*in_unit, *pure):
-            text = str(definition.arguments[key])
-            wanted = unit if key in in_unit else parse_unit("1")
-            if key == "standard_deviation" and unit.is_point:
+            wanted = unit if key in in_unit else ONE
+            if key == "standard_deviation":
                 wanted = unit.difference()
             with located(f"{path}.arguments.{key}", definition.name):
+                text = str(definition.arguments[key])
                 if key in LISTED:
                     lists[key] = self._listed(text, wanted)
-                    continue
-                checker = self.checker()
-                nodes[key] = checker.number(parse(text), checker.scope_of(binders), wanted).node
+                else:
+                    nodes[key] = self.number(text, binders, wanted)
         return Item(definition, path, unit, binders, self._sets(binders), nodes, lists)
 
     def _listed(self, text: str, unit: Unit) -> str:
@@ -294,13 +233,16 @@ class Model:
             raise ExpressionError(f"{text} is {symbol.unit}, needed is {unit}", 1, None, "EB005")
         return text
 
-    # -- claims -----------------------------------------------------------------------------------
+    def listed_values(self, item: Item, key: str) -> Any:
+        """Return a listed argument of a draw in the draw's unit, or as pure numbers."""
+        name = item.lists[key]
+        own = next(unit_of(p) for p in self.core.parameters if p.name == name)
+        factor, shift = conversion(own, item.unit if key == "values" else ONE)
+        return self.elaboration.table(name).values.reshape(-1) * factor + shift
 
-    @cached_property
-    def claims(self) -> tuple[Claim, ...]:
-        """The claims, checked; BlueprintError with every claim that is none."""
+    def _check_claims(self) -> None:
+        """Refuse claims that are none; whether they hold is for the checker to say."""
         found: list[Diagnostic] = []
-        claims = []
         seen: set[str] = set()
         for position, definition in enumerate(self.core.claims):
             path = f"{PATH}.claims[{position}]"
@@ -310,16 +252,14 @@ class Model:
                     text = f"the id {definition.claim_id!r} is used twice"
                     raise refused("EB012", path, text, None, label)
                 seen.add(definition.claim_id)
-                claims.append(self._claim(definition, path, label))
+                self._check_claim(definition, path, label)
         if found:
             raise BlueprintError(found)
-        return tuple(claims)
 
-    def _claim(self, definition: ClaimDef, path: str, label: str) -> Claim:
+    def _check_claim(self, definition: ClaimDef, path: str, label: str) -> None:
         with located(f"{path}.expression", label):
-            binders = self.elaboration.binders(definition.forall)
             checker = self.checker()
-            scope = checker.scope_of(binders)
+            scope = checker.scope_of(self.elaboration.binders(definition.forall))
             try:
                 typed = checker.comparison(parse(definition.expression), scope)
             except ExpressionError as error:
@@ -327,41 +267,31 @@ class Model:
                     raise
                 hint = error.suggestion or "compare by <=, >= or =="
                 raise ExpressionError(error.message, error.column, hint, "EB046") from None
-            assert isinstance(typed.node, Compare)
         if definition.where is not None:
             with located(f"{path}.where", label):
-                self.checker().condition(parse(definition.where), scope)
-        steps = typed.unit.difference() if typed.unit.is_point else typed.unit
+                checker.condition(parse(definition.where), scope)
         with located(f"{path}.tolerance", label):
-            checker = self.checker()
-            number = checker.number(parse(str(definition.tolerance)), {}, steps).node
-            if isinstance(number, Unary) or not isinstance(number, Number) or number.value < 0:
+            number = self.number(definition.tolerance, (), typed.unit.difference())
+            if not isinstance(number, Number) or number.value < 0:
                 hint = 'write a number with its unit, as "0.05[kWh]"'
                 raise ExpressionError("a tolerance is a number from 0", 1, hint, "EB046")
-        return Claim(definition, path, binders, typed.node, steps, number.value)
-
-    def listed_values(self, item: Item, key: str) -> Any:
-        """Return a listed argument of a draw in the draw's unit, or as pure numbers."""
-        name = item.lists[key]
-        own = next(unit_of(p) for p in self.core.parameters if p.name == name)
-        factor, shift = conversion(own, item.unit if key == "values" else parse_unit("1"))
-        return self.elaboration.table(name).values.reshape(-1) * factor + shift
 
 
 def _refuse_kind(blueprint: Blueprint) -> None:
+    core = blueprint.core
     if blueprint.kind != "definitions":
         text = f"the kind is {blueprint.kind!r}; only definitions are computed"
         raise refused("EB040", "kind", text, 'write "kind": "definitions"')
     for group in FOREIGN:
-        if getattr(blueprint.core, group):
+        if getattr(core, group):
             hint = "write what is computed under definitions, equations, draws or design"
             text = f"a blueprint of definitions has no {group}"
             raise refused("EB040", f"{PATH}.{group}", text, hint)
-    if blueprint.core.report is not None:
+    if core.report is not None:
         text = "a blueprint of definitions has no report: every value that it computes is reported"
         hint = "write the expressions under definitions, and what they are varied over as choices"
         raise refused("EB040", f"{PATH}.report", text, hint)
-    for position, parameter in enumerate(blueprint.core.parameters):
+    for position, parameter in enumerate(core.parameters):
         if parameter.uncertain is not None:
             path = f"{PATH}.parameters[{position}].uncertain"
             text = "what is only computed has no worst case that a decision could answer"

@@ -21,13 +21,13 @@ class Group:
 
 
 def schedule(items: Mapping[str, Item]) -> tuple[Group, ...]:
-    """Return groups, each after those it uses.
-
-    Raises BlueprintError when names need one another within one step, or share no time to step
-    along.
-    """
+    """Return groups, each after those it uses."""
     uses = {name: sorted(item.uses & items.keys()) for name, item in items.items()}
-    _join_equations(items, uses)
+    equations = {n for n, item in items.items() if isinstance(item.definition, EquationDef)}
+    for name in sorted(equations):  # coupled ones are integrated together, if one needs the other
+        for other in uses[name]:
+            if other in equations and items[other].sets[-1] is items[name].sets[-1]:
+                uses[other] = sorted({*uses[other], name})
     reach = {name: _reach(name, uses) for name in items}
     member: dict[str, tuple[str, ...]] = {}
     for name in items:
@@ -40,20 +40,10 @@ def schedule(items: Mapping[str, Item]) -> tuple[Group, ...]:
     groups = []
     for names in order.static_order():
         stepped = len(names) > 1 or names[0] in reach[names[0]]
-        equation = any(isinstance(items[n].definition, EquationDef) for n in names)
-        if stepped or equation:
-            names = _within_a_step(names, items)
-        groups.append(Group(names, stepped or equation))
+        if stepped or equations & set(names):
+            names, stepped = _within_a_step(names, items), True
+        groups.append(Group(names, stepped))
     return tuple(groups)
-
-
-def _join_equations(items: Mapping[str, Item], uses: dict[str, list[str]]) -> None:
-    """Let coupled equations be integrated together, also where only one needs the other."""
-    states = {n for n, item in items.items() if isinstance(item.definition, EquationDef)}
-    for name in sorted(states):
-        for other in uses[name]:
-            if other in states and items[other].sets[-1] is items[name].sets[-1]:
-                uses[other] = sorted({*uses[other], name})
 
 
 def _reach(start: str, uses: Mapping[str, Sequence[str]]) -> frozenset[str]:
@@ -73,12 +63,6 @@ def step_index(item: Item) -> int | None:
     return timed[-1] if timed else None
 
 
-def clock_of(index_set: IndexSet) -> IndexSet:
-    """Return the periods that a set counts: its root, for instants those of their periods."""
-    root = index_set.root
-    return root.periods_of.root if root.periods_of is not None else root
-
-
 def _within_a_step(names: tuple[str, ...], items: Mapping[str, Item]) -> tuple[str, ...]:
     """Order the names by what they need of the same step; states come first."""
     along: dict[str, IndexSet] = {}
@@ -89,7 +73,8 @@ def _within_a_step(names: tuple[str, ...], items: Mapping[str, Item]) -> tuple[s
             text = f"{name} needs {others} and the other way round, but runs over no time"
             hint = "give it the index along which it steps, or break the circle"
             raise refused("EB042", items[name].path, text, hint, name)
-        along[name] = clock_of(items[name].sets[which])
+        root = items[name].sets[which].root
+        along[name] = root if root.periods_of is None else root.periods_of.root
     clocks = {id(clock): clock.name for clock in along.values()}
     if len(clocks) > 1:
         text = f"{', '.join(names)} need one another, but step along {', '.join(clocks.values())}"
