@@ -4,9 +4,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engiagent.agents.faults import of_error, standing
-from engiagent.agents.patches import repaired, unmended
-from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question
-from engiagent.agents.questions import SCHEMAS, ask, unanswered
+from engiagent.agents.modeler import repaired, unmended
+from engiagent.agents.protocol import (
+    AgentName,
+    Board,
+    Engine,
+    Fault,
+    Outcome,
+    Question,
+    ask,
+    unanswered,
+)
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.errors import EngiagentError
@@ -32,7 +40,7 @@ class Analyzer:
         if faults and board.blueprint is not None and all(map(_patchable, faults)):
             return self._patched(board)
         values = {"instruction": board.instruction, "blueprint": board.blueprint}
-        question = Question("analyzer", "analyse", board, values, SCHEMAS["analyse"])
+        question = Question("analyzer", "analyse", board, values)
         answer = ask(self.engine, question)
         if answer.value is None:
             return unanswered(self.name, answer)

@@ -1,18 +1,11 @@
-"""The evaluator: the certificate, four scores, and whether to go on.
-
-Feasibility comes from the certificate alone. The four scores are the published ones (information
-extraction, domain reasoning, modelling and optimisation, uncertainty handling) by the rubric of
-:mod:`engiagent.agents.scores`; what an engine adds to them is kept apart.
-"""
+"""The evaluator: the certificate, and what is still wrong."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engiagent.agents.faults import of_certificate, of_error, of_status
-from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question, Usage
-from engiagent.agents.questions import SCHEMAS, ask
-from engiagent.agents.scores import deterministic
+from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome
 from engiagent.errors import EngiagentError
 from engiagent.verify.claims import none_allowed
 from engiagent.verify.verdicts import PROVEN
@@ -24,15 +17,14 @@ Certifier = Callable[[Board], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Has the schedule certified and scored."""
+    """Has the schedule certified."""
 
     engine: Engine
     certifier: Certifier
-    judged: bool = False
     name: AgentName = "evaluator"
 
     def run(self, board: Board) -> Outcome:
-        """Return the certificate, the scores, and what is still wrong."""
+        """Return the certificate, and what is still wrong."""
         try:
             certificate = self.certifier(board)
         except EngiagentError as error:
@@ -43,20 +35,13 @@ class Evaluator:
                 faults=of_error(error),
                 error=error,
             )
-        scores = deterministic(certificate, board)
-        changes: dict[str, Any] = {"certificate": certificate, "scores": scores}
-        usage = Usage()
         faults = self._faults(certificate, board)
-        if self.judged and self.engine.judges and not faults:
-            opinion, usage = self._opinion(board, certificate)
-            changes["opinion"] = opinion
         return Outcome(
             agent=self.name,
             status="failed" if faults else "done",
             summary=str(certificate["verdict"]),
-            changes=changes,
+            changes={"certificate": certificate},
             faults=faults,
-            usage=usage,
         )
 
     def _faults(self, certificate: dict[str, Any], board: Board) -> tuple[Fault, ...]:
@@ -72,12 +57,6 @@ class Evaluator:
             said = ()  # two readings allow no plan: that is an answer
         # How well the optimum is shown is a grade of evidence, and nobody's fault.
         return (*said, *of_certificate(certificate))
-
-    def _opinion(self, board: Board, certificate: dict[str, Any]) -> tuple[Any, Usage]:
-        values = {"blueprint": board.blueprint, "certificate": certificate}
-        question = Question("evaluator", "evaluate", board, values, SCHEMAS["evaluate"])
-        answer = ask(self.engine, question)
-        return answer.value or {}, answer.usage
 
 
 def _clashing(certificate: dict[str, Any]) -> str:

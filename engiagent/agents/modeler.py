@@ -1,26 +1,120 @@
 """The modeler and the solver: from a blueprint to a program, and from that to a schedule.
 
-A repair is a JSON patch (RFC 6902) against located findings; the solver asks nobody.
+A repair is a JSON patch (RFC 6902) of a blueprint against located findings, by whoever is asked for
+it; the solver asks no engine.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-from engiagent.agents.determined import data_faults
-from engiagent.agents.faults import of_error
-from engiagent.agents.patches import repaired
-from engiagent.agents.protocol import NOTHING, AgentName, Board, Engine, Fault, Outcome
+from engiagent.agents.faults import data_faults, of_error, standing
+from engiagent.agents.protocol import (
+    NOTHING,
+    AgentName,
+    Board,
+    Engine,
+    Fault,
+    Outcome,
+    Question,
+    Usage,
+    ask,
+    unanswered,
+)
 from engiagent.agents.scripting import executed, written
 from engiagent.blueprint import Blueprint
+from engiagent.blueprint.diagnostics import BlueprintError
+from engiagent.blueprint.patching import PatchError
+from engiagent.blueprint.patching import patched as apply_patch
 from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import OnProgress
 from engiagent.solvers.selection import select
+
+MOST_OPERATIONS: Final = 200
+"""Of one patch; a longer one is another blueprint."""
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """A blueprint after its repair, the patch as text for memory, and what the board learns."""
+
+    blueprint: Blueprint
+    usage: Usage
+    text: str
+    changes: Mapping[str, Any]
+
+
+def repaired(engine: Engine, board: Board, agent: AgentName) -> Repaired | Outcome:
+    """Ask for a patch against the findings of the instruction; the outcome where there is none.
+
+    "Nothing to change" is an answer: an empty patch with its reason is recorded, and the findings
+    are not put to anybody again.
+    """
+    blueprint = board.blueprint if board.draft is None else board.draft
+    assert blueprint is not None
+    values = {"instruction": board.instruction, "blueprint": blueprint}
+    answer = ask(engine, Question(agent, "repair", board, values))
+    if answer.value is None:
+        return unanswered(agent, answer)
+    patch, faults = answer.value["patch"], standing(board.instruction.faults)
+    if not patch and isinstance(blueprint, Blueprint):
+        note = f"nothing to change, says the {agent}: {answer.value['why']}"
+        stands = board.stands | {fault.signature for fault in faults}
+        changes = {"stands": stands, "notes": (*board.notes, note)}
+        return Repaired(blueprint, answer.usage, "", changes)
+    mended = patched(blueprint, patch)
+    if isinstance(mended, Blueprint):
+        same = () if board.draft is not None else unmended(mended, board)
+        if not same:
+            text = json.dumps(patch, ensure_ascii=False)
+            return Repaired(mended, answer.usage, text, {})
+        faults, why = same, "the repair changes nothing"
+    else:
+        # What is still wrong stays known beside what is wrong with the patch.
+        faults, why = (*mended, *faults), mended[0].message
+    return Outcome(agent=agent, status="failed", summary=why, faults=faults, usage=answer.usage)
+
+
+def unmended(blueprint: Blueprint | None, board: Board) -> tuple[Fault, ...]:
+    """Return the faults of the instruction where a blueprint came back as it was."""
+    faults = standing(board.instruction.faults)
+    if blueprint is None or board.blueprint is None:
+        return ()
+    return faults if blueprint.sha256 == board.blueprint.sha256 else ()
+
+
+def patched(
+    blueprint: Blueprint | Mapping[str, Any], patch: list[Any]
+) -> Blueprint | tuple[Fault, ...]:
+    """Return a blueprint after a JSON patch, or what is wrong with the patch or its result.
+
+    The patch is applied whole or not at all.
+    """
+    if not patch:
+        return (Fault("reply-malformed", "the patch is empty, so nothing is repaired"),)
+    if len(patch) > MOST_OPERATIONS:
+        said = f"the patch has {len(patch)} operations, at most {MOST_OPERATIONS} are taken"
+        return (Fault("reply-malformed", said),)
+    try:
+        given = loads_strict(blueprint.to_json()) if isinstance(blueprint, Blueprint) else blueprint
+        changed = apply_patch(given, patch)
+    except PatchError as error:
+        said = f"operation {error.operation} of the patch does not fit the blueprint: {error}"
+        return (Fault("reply-malformed", said),)
+    try:
+        return Blueprint.from_json(dumps_canonical(changed))
+    except BlueprintError as error:
+        return of_error(error)
+    except EngiagentError as error:
+        return (Fault("blueprint-invalid", str(error)),)
+
 
 Claim = Callable[[SolutionArrays, Program], SolutionArrays]
 """Adds to a solution what a claim of infeasibility needs for its proof."""

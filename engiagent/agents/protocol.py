@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, get_args
 
-from engiagent.agents.extraction import Extraction
 from engiagent.agents.meeting import Meeting
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
@@ -132,17 +131,14 @@ class Board:
     rounds: int = 0
     # signatures of findings of which an author said that nothing is to change
     stands: frozenset[str] = frozenset()
-    # requirements, demanded: of a script alone: what the verifier took from the text, and whether
-    # it was asked to
-    requirements: Extraction | None = None
+    # requirements, demanded: of a script alone: the file of what the verifier took from the text,
+    # and whether it was asked to
+    requirements: str | None = None
     demanded: bool = False
     program: Program | None = None
     solution: SolutionArrays | None = None
     result: SolverResult | None = None
     certificate: Mapping[str, Any] | None = None
-    scores: Mapping[str, float] = field(default_factory=dict)
-    # what an engine thinks of the result; nothing hangs on it
-    opinion: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     by_model: bool = False  # whether the blueprint's author judges, and so may misread
     # scripting, script, scripted: whether a script makes the schedule, its text, and what came of
@@ -155,10 +151,10 @@ class Board:
     def having(self, **changes: Any) -> "Board":
         """Return the board with changes; what follows from what changes goes."""
         if "script" in changes:
-            changes = {"scripted": None, "certificate": None, "scores": {}, **changes}
+            changes = {"scripted": None, "certificate": None, **changes}
         if "blueprint" in changes and changes["blueprint"] is not self.blueprint:
             stale = ("program", "solution", "result", "certificate", "meeting")
-            changes = {**dict.fromkeys((*stale, "draft")), "scores": {}, **changes}
+            changes = {**dict.fromkeys((*stale, "draft")), **changes}
         return replace(self, **changes)
 
 
@@ -196,13 +192,15 @@ class Question:
     """What an agent asks of an engine."""
 
     agent: AgentName | Literal["coordinator"]  # who asks; its card sets model, effort and limits
-    # ``analyse``, ``repair``, ``second``, ``differ``, ``requirements``, ``evaluate``, ``diagnose``
-    # or ``script``
+    # ``analyse``, ``repair``, ``second``, ``differ``, ``requirements``, ``diagnose`` or ``script``
     kind: str
     board: Board
     values: Mapping[str, Any]  # what the prompt template of agent and kind needs
-    # JSON Schema of the answer; every answer is validated against it here, whoever gave it
-    schema: Mapping[str, Any]
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of the answer, against which it is validated whoever gave it."""
+        return SCHEMAS[self.kind]
 
 
 @dataclass(frozen=True)
@@ -230,3 +228,111 @@ class Engine(Protocol):
     def ask(self, question: Question) -> Answer:
         """Answer a question, or say why not; never raise for what a server or a model did."""
         ...
+
+
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
+
+
+def _object(properties: Mapping[str, Any], *optional: str) -> dict[str, Any]:
+    """Return the schema of an object that has these properties and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": [name for name in properties if name not in optional],
+        "additionalProperties": False,
+    }
+
+
+def _list(properties: Mapping[str, Any], *optional: str) -> dict[str, Any]:
+    return {"type": "array", "items": _object(properties, *optional)}
+
+
+_FREE: Final = {"type": ["object", "null"]}
+_OPERATION: Final = {
+    "op": {"enum": ["add", "remove", "replace", "move", "copy", "test"]},
+    "path": _TEXT,
+    "value": {},
+    "from": _TEXT,
+}
+
+SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "analyse": _object(
+        {
+            "sufficiency": {"enum": list(get_args(Sufficiency))},
+            "missing": _list({"component": _TEXT, "quantity": _TEXT, "why": _TEXT}),
+            "contradictions": _list({"quotes": _TEXTS, "why": _TEXT}),
+            "not_understood": _list({"quote": _TEXT, "why": _TEXT}),
+            "blueprint": _FREE,
+            "notes": _TEXTS,
+        }
+    ),
+    "script": _object({"why": _TEXT, "script": {"type": "string", "minLength": 1}}),
+    "repair": _object({"why": _TEXT, "patch": _list(_OPERATION, "value", "from")}),
+    "requirements": _object(
+        {"requirements": _FREE, "not_expressible": _list({"quote": _TEXT, "why": _TEXT})}
+    ),
+    "second": _object(
+        {"blueprint": _FREE, "objections": _list({"quote": _TEXT, "why": _TEXT}), "why": _TEXT}
+    ),
+    "differ": _object(
+        {
+            "differences": _list(
+                {
+                    "number": {"type": "integer"},
+                    "right": {"enum": ["one", "two", "both", "neither"]},
+                    "quote": _TEXT,
+                    "why": _TEXT,
+                }
+            )
+        }
+    ),
+    "diagnose": _object(
+        {
+            "agent": {"enum": [*AGENTS, "none"]},
+            "strategy": _TEXT,
+            "priority": {"enum": ["high", "medium", "low"]},
+            "estimated_success": {"type": "number", "minimum": 0, "maximum": 1},
+            "reasoning": _TEXT,
+        }
+    ),
+}
+"""By the kind of a question."""
+
+
+def ask(engine: Engine, question: Question) -> Answer:
+    """Ask an engine and hold its answer against the schema.
+
+    Returns the answer; without a value and with the fault ``reply-malformed`` where it does not
+    fit.
+    """
+    answer = engine.ask(question)
+    if answer.value is None:
+        return answer
+    wrong = misfit(answer.value, question.schema)
+    if wrong is None:
+        return answer
+    return Answer(None, answer.usage, wrong)
+
+
+def unanswered(agent: AgentName, answer: Answer) -> Outcome:
+    """Return the outcome of an agent whose question got no answer."""
+    fault = answer.fault or Fault("engine-unreachable", "the engine gave no answer")
+    return Outcome(
+        agent=agent,
+        status="refused" if fault.kind == "engine-refused" else "failed",
+        summary=fault.message,
+        faults=(fault,),
+        usage=answer.usage,
+    )
+
+
+def misfit(value: Any, schema: Mapping[str, Any]) -> Fault | None:
+    """Return why a value does not fit a schema, None where it does."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    found = best_match(Draft202012Validator(schema).iter_errors(value))
+    if found is None:
+        return None
+    return Fault("reply-malformed", found.message[:500], found.json_path)

@@ -1,17 +1,16 @@
-"""One run under way: agents take it on, its folder keeps what they make, whatever ends it."""
+"""One run under way: agents take it on, its folder stores what they make, whatever ends it."""
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from engiagent.agents.coordinator import Ended
+from engiagent.agents.coordinator import ALONE, Ended, Guidance, team
 from engiagent.agents.protocol import AgentName, Board, Engine, Outcome
 from engiagent.agents.scripting import certified
-from engiagent.agents.second import claim_of
-from engiagent.agents.team import ALONE, Guidance, team
+from engiagent.agents.verifier import claim_of
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.errors import EngiagentError, InternalError
@@ -38,18 +37,46 @@ from engiagent.run.folder import (
 )
 from engiagent.run.inputs import copy_data, copy_problem, slots_of
 from engiagent.run.keyfigures import KeyFigures
-from engiagent.run.outcome import RunOutcome
-from engiagent.run.proofs import PLAIN, Proofs
-from engiagent.run.sandbox.answer import RESULT
-from engiagent.run.secondopinion import another_solver
+from engiagent.run.proofs import PLAIN, Proofs, another_solver
+from engiagent.run.sandbox.limits import RESULT
 from engiagent.run.stages import choice_of, save
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions
 from engiagent.study.returns import compared_cases, study_beside
 from engiagent.text import Problem
 from engiagent.verify.opinions import Opinion, with_opinion
 
-if TYPE_CHECKING:
-    from engiagent.agents.calls import Calls
+
+@dataclass(frozen=True, kw_only=True)
+class RunOutcome:
+    """How a run ended."""
+
+    problem: str
+    folder: Path
+    state: State  # ``done``, ``failed`` (an error stopped it) or ``interrupted``
+    # the certificate's; ``undecided`` where a run ends without one, None when it failed
+    verdict: str | None
+    reason: str | None = None  # what led to a verdict other than certified, or to the state
+    solver_status: str | None = None  # the solver's own status, None when nothing was solved
+    choice: str | None = None  # which solver was chosen and why, as text of several lines
+    # objective, bound: as the certificate has them: value, unit and sense, and the bound's value
+    objective: Mapping[str, Any] | None = None
+    bound: float | None = None
+    # missing, contradictions, not_understood, violations: what the problem does not give,
+    # statements of it that clash, sentences that were not understood, broken requirements
+    missing: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
+    not_understood: tuple[str, ...] = ()
+    violations: tuple[Any, ...] = ()
+    # why each of ``missing`` is needed, by name
+    why_missing: Mapping[str, str] = field(default_factory=dict)
+    certificate: Mapping[str, Any] | None = None
+    error: Exception | None = None  # the error behind the state ``failed``
+    notes: tuple[str, ...] = ()
+    # the base and the cases of the blueprint's report as solved: case, status, objective
+    cases: tuple[Mapping[str, Any], ...] = ()
+    # the key figures of the plan; none without one
+    figures: KeyFigures = field(default_factory=KeyFigures)
+
 
 ALLOWANCE: Final = 10.0
 """How long after the time limit work still begins on which the verdict does not hang. [s]"""
@@ -83,7 +110,6 @@ class Run:
     clock: Callable[[], float] = time.monotonic
     _due: float = inf
     _saved: Any = None
-    _calls: "Calls | None" = None
 
     @property
     def data(self) -> Path:
@@ -135,9 +161,6 @@ class Run:
         assert self.problem is not None
         with self.folder.stage("load"):
             copy_problem(self.problem, self.folder)
-        from engiagent.agents.calls import Calls
-
-        self._calls = Calls(self.folder)
         self._coordinate(self._board(overrides=overrides), engine, "analyzer")
 
     def from_blueprint_file(self, blueprint: Blueprint, source: Path) -> None:
@@ -192,8 +215,6 @@ class Run:
             self.choice = choice_of(board.program, self.options)
             self._due = self.clock() + (self.options.time_limit or inf) + ALLOWANCE
         self._adopt(board)
-        if self._calls is not None:
-            self._calls.keep(board, outcome)
 
     def _adopt(self, board: Board) -> None:
         """Take over what a board shows, and write down what is new."""
@@ -222,7 +243,7 @@ class Run:
         elif (self.folder.path / MEETING).is_file():
             (self.folder.path / MEETING).unlink()  # it was of another blueprint
         if board.requirements is not None:
-            self.folder.write(REQUIREMENTS, board.requirements.text)
+            self.folder.write(REQUIREMENTS, board.requirements)
 
     def _certificate_of(self, board: Board) -> dict[str, Any]:
         """Have the newest schedule certified, with the proofs that are asked for."""

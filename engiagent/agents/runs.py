@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from engiagent.agents.budgets import Budget
+from engiagent.agents.coordinator import ALONE, Guidance
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.offline import OfflineEngine
 from engiagent.agents.protocol import Engine
-from engiagent.agents.running import Run
-from engiagent.agents.team import ALONE, Guidance
+from engiagent.agents.running import Run, RunOutcome
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.plant import read_plant
@@ -24,7 +24,6 @@ from engiagent.run.inputs import (
     problem_folder_of,
     stored_problem,
 )
-from engiagent.run.outcome import RunOutcome
 from engiagent.run.proofs import PLAIN, Proofs
 from engiagent.solvers.result import OnProgress, SolveOptions
 from engiagent.text import Problem

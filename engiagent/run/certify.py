@@ -86,7 +86,7 @@ def certify(
     of somebody's schedule, or how it is to be read altogether. ``requirements``: what stands for a
     problem without annotations of its own; nothing for one that has some. ``exact``: whether to say
     beside every figure what rational arithmetic makes of it. ``opinion``: of a second solver, as
-    :func:`engiagent.run.secondopinion.second_opinion` gets it. ``disturb``: what is to turn out
+    :func:`engiagent.run.proofs.second_opinion` gets it. ``disturb``: what is to turn out
     another way in runs that are reported beside the verdict. ``reading``: who has read the text
     besides the author of the blueprint; by default what :func:`reading_of` derives from what lies
     beside the problem. ``overrides``: the values that the user has set, as the run records them;

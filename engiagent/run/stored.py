@@ -1,5 +1,6 @@
-"""A check of somebody's schedule, kept as a folder that can be verified again anywhere."""
+"""Checks stored as folders that can be verified again anywhere, and what differs when they are."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -18,12 +19,13 @@ from engiagent.run.folder import (
     read_record,
 )
 from engiagent.run.inputs import copy_data, copy_problem
-from engiagent.run.proofs import Proofs, kept_exact, stored_solver
+from engiagent.run.proofs import Proofs
 from engiagent.text import Problem
-from engiagent.verify.certificate import Certificate
+from engiagent.verify.certificate import Certificate, read_certificate, seal_of
 from engiagent.verify.foreign import Reading
 from engiagent.verify.opinions import Opinion
 from engiagent.verify.requirements import Requirements, parse_requirements
+from engiagent.verify.schema import SEAL
 
 SCHEDULE: Final = "schedule"
 """The name, without its ending, under which somebody's schedule is kept."""
@@ -90,7 +92,11 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
     """
     asked = read_record(run).get("asked") or {}
     name, record, taken = asked.get("schedule"), str(run / "run.json"), _taken(run)
-    exact, solver = kept_exact(asked, record), stored_solver(asked, record)
+    exact, solver = asked.get("exact", False), asked.get("second_solver")
+    if not isinstance(exact, bool):
+        raise InputError("neither true nor false", record, found=repr(exact))
+    if not isinstance(solver, str | None):
+        raise InputError("no name of a solver", record, found=repr(solver))
     reading, unclear = asked.get("reading") or {}, asked.get("not_understood") or []
     if name is None:
         path = run / SOLUTION
@@ -117,3 +123,78 @@ def _taken(run: Path) -> Requirements | None:
         return None
     text = open_inside(run, REQUIREMENTS).decode("utf-8", errors="replace")
     return parse_requirements(text, REQUIREMENTS)
+
+
+ROUNDING: Final = 1e-9
+"""How far numbers of a sealed certificate may lie apart, relative to them: another processor or
+another numpy adds in another order."""
+MOST_SHOWN: Final = 60
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A place in which two certificates say different things."""
+
+    place: str  # JSON path, as ``$.objective.value``
+    # stored, found: what the stored certificate says and what the check says now; None for nothing
+    stored: Any
+    found: Any
+    # whether the certificate holds all the same: other versions, or rounding under a whole seal
+    allowed: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.place}: the certificate says {_short(self.stored)}, now {_short(self.found)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as JSON."""
+        return {
+            "place": self.place,
+            "stored": self.stored,
+            "found": self.found,
+            "allowed": self.allowed,
+        }
+
+
+def compare(text: str, again: Mapping[str, Any], file: str) -> tuple[Difference, ...]:
+    """Return where a stored certificate and one that was made again differ.
+
+    ``text``: the stored certificate. ``again``: the one made from the inputs as they are now, as
+    :meth:`~engiagent.verify.Certificate.to_dict` returns it. ``file``: what to call the stored one
+    in messages. Raises InputError when the stored one is no certificate.
+    """
+    stored = read_certificate(text, file)
+    found = []
+    content = {key: value for key, value in stored.items() if key != SEAL}
+    sealed = stored[SEAL] == seal_of(content)
+    if not sealed:
+        found.append(Difference(f"$.{SEAL}", stored[SEAL], seal_of(content)))
+    if text != dumps_canonical(stored):
+        found.append(Difference("$", "another layout", "the canonical form"))
+    now = {key: value for key, value in again.items() if key != SEAL}
+    found += _differing(content, now, "$", sealed)
+    return tuple(found)
+
+
+def _differing(stored: Any, now: Any, place: str, sealed: bool) -> Iterator[Difference]:
+    if isinstance(stored, Mapping) and isinstance(now, Mapping):
+        for key in dict.fromkeys([*stored, *now]):
+            inner = f"{place}.{key}" if key.isidentifier() else f"{place}[{key!r}]"
+            yield from _differing(stored.get(key), now.get(key), inner, sealed)
+    elif isinstance(stored, list) and isinstance(now, list) and len(stored) == len(now):
+        for k, (one, two) in enumerate(zip(stored, now, strict=True)):
+            yield from _differing(one, two, f"{place}[{k}]", sealed)
+    elif type(stored) is not type(now) or stored != now:
+        allowed = place.startswith("$.versions") or (sealed and _rounding(stored, now))
+        yield Difference(place, stored, now, allowed)
+
+
+def _rounding(one: Any, two: Any) -> bool:
+    if not isinstance(one, float) or not isinstance(two, float):
+        return False
+    return abs(one - two) <= ROUNDING * max(1.0, abs(one), abs(two))
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else dumps_canonical(value).strip()
+    text = " ".join(text.split())
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"

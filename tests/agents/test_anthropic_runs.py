@@ -7,7 +7,6 @@ model is asked.
 import json
 import re
 import shutil
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -15,17 +14,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from engiagent.agents.bench.suite import Cell, Suite, engine_of, measure
+from engiagent.agents.bench import judge, read_answer
 from engiagent.agents.budgets import Budget
+from engiagent.agents.coordinator import ALONE, Guidance
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.exchange import Exchange, Reply, Request
 from engiagent.agents.protocol import AGENTS
 from engiagent.agents.routing import Policy
+from engiagent.agents.running import RunOutcome
 from engiagent.agents.runs import resume_run, run_problem
-from engiagent.agents.team import ALONE, Guidance
 from engiagent.cli.app import app
 from engiagent.errors import EngiagentError, InputError
-from engiagent.run.outcome import RunOutcome
 from engiagent.text import corpus_root
 from tests.agents.experts import NOBODY, NOTHING
 from tests.agents.messages_server import Json, Messages, Say, Script, serving
@@ -77,18 +76,19 @@ DOMAINS = (
 )
 
 
-def test_a_problem_of_every_domain_is_solved_for_few_tokens() -> None:
+def test_a_problem_of_every_domain_is_solved_for_few_tokens(tmp_path: Path) -> None:
     """Copies without annotations, so that the demands are read from the text as well."""
     tokens = []
     for name in DOMAINS:
         folder = corpus_root() / name
         script = Plays(analyse=analysis(expert(folder), folder), second=second(folder))
-        with serving(script) as server:
-            suite = Suite("one", corpus_root(), (name,), base_url=server.url, exemplars=1)
-            found = measure(suite, Cell(name, "anthropic", "full", 1), partial(engine_of, suite))
-        assert found.right, (name, found)
-        assert found.tokens == server.tokens, name
-        tokens.append(found.tokens)
+        place = tmp_path / folder.name
+        place.mkdir()
+        outcome, server = run(script, place / "r", bare(place, source=folder), exemplars=1)
+        found = read_answer(folder / "expert" / "answer.json")
+        said, why = judge(outcome.verdict, outcome.objective or {}, outcome.missing, found)
+        assert said == "right", (name, why)
+        tokens.append(server.tokens)
     assert median(tokens) < 12_000
 
 
@@ -307,7 +307,7 @@ def test_a_run_that_was_cut_goes_on_without_asking_again(tmp_path: Path) -> None
     assert server.kinds() == ["repair"]
     record = json.loads((tmp_path / "r/run.json").read_text())
     assert len(record["resumed"]) == 1
-    assert record["asked"]["policy"]["coordination"] == "full"
+    assert record["asked"]["policy"]["readings"] == 2
     assert_no_key(tmp_path / "r")
 
 

@@ -8,11 +8,10 @@ from time import monotonic, process_time
 
 import pytest
 
-from engiagent.agents.running import Run
+from engiagent.agents.running import Run, RunOutcome
 from engiagent.blueprint import Blueprint
 from engiagent.cli.exit_codes import ExitCode, of_outcome
 from engiagent.run.folder import EXPLANATION, OPINION, REPORT, SCRIPT, RunFolder, read_record
-from engiagent.run.outcome import RunOutcome
 from engiagent.solvers.result import SolveOptions
 from tests.blueprints import Json, blueprint, constraint, goal, parameter, variable
 

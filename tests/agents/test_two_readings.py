@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from engiagent.agents import second as confirming
+from engiagent.agents import verifier as confirming
+from engiagent.agents.coordinator import ALONE, Guidance
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.shortform import short_text
 from engiagent.agents.meeting import Difference, Meeting, Solved, Statement
 from engiagent.agents.protocol import Answer, Board, Question, Usage
 from engiagent.agents.routing import Policy
+from engiagent.agents.running import RunOutcome
 from engiagent.agents.runs import run_problem
-from engiagent.agents.team import ALONE, Guidance
 from engiagent.agents.verifier import Verifier
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
-from engiagent.run.outcome import RunOutcome
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem, corpus_root
 from tests.agents.messages_server import Json, Messages, Say, Script, serving

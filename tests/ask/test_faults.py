@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from engiagent.ask.answers import Answered, answered
-from engiagent.ask.archive import Workflow, archive, similar
 from engiagent.ask.asking import Inquiry
 from engiagent.ask.cards import Staff
 from engiagent.ask.execution import Execution
 from engiagent.ask.plan import Plan, Step, plan_of
+from engiagent.ask.planning import Workflow, archive, similar
 from engiagent.errors import InputError
 from engiagent.run.folder import RunFolder
 from engiagent.tools import Session, registry
@@ -219,7 +219,7 @@ def test_a_session_goes_on_from_question_to_question(tmp_path: Path) -> None:
 def test_the_workflow_that_is_like_a_question_comes_first() -> None:
     asked = "How would cost change if the cooling of my building had a COP of 5?"
     assert similar(asked)[0].name == "cop_of_the_cooling"
-    assert PLAN.question not in [workflow.text for workflow in similar(PLAN.question)]
+    assert PLAN.question not in [workflow.plan.question for workflow in similar(PLAN.question)]
     other = Workflow("other", replace(PLAN, question="zebra"))
     assert similar(asked, [other, archive()["cop_of_the_cooling"]])[0].name != "other"
 

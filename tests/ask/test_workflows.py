@@ -4,14 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.ask.answers import Answered, answered
-from engiagent.ask.archive import archive
-from engiagent.ask.bench import CATEGORIES, Case, load_suite
+from engiagent.ask.answers import Answered, Figure, answered, unused
+from engiagent.ask.bench import CATEGORIES, Case, load_suite, scores
 from engiagent.ask.cards import Staff
 from engiagent.ask.execution import Execution
-from engiagent.ask.figures import Figure, unused
 from engiagent.ask.plan import Plan, Step, Wanted
-from engiagent.ask.scores import scores
+from engiagent.ask.planning import archive
 from engiagent.tools import Session
 from engiagent.tools.registry import tools
 from engiagent.units.unit import parse_unit
@@ -64,7 +62,7 @@ def test_the_suite_is_balanced_confirmed_and_apart_from_the_archive() -> None:
     sizes = [sum(case.category == name for case in SUITE.cases) for name in CATEGORIES]
     assert min(sizes) >= 13
     assert 3 * len({name for name, *_ in ROUTES}) >= len(SUITE.cases) >= 53
-    known = {workflow.text for workflow in archive().values()}
+    known = {workflow.plan.question for workflow in archive().values()}
     assert len(known) >= 50
     assert not known & {case.request for case in SUITE.cases}
 

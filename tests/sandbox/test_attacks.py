@@ -79,13 +79,7 @@ def test_the_attacks_are_real(tmp_path: Path) -> None:
         text.replace(chosen, chosen.replace("effect(work)", f"name in {kept} and effect(work)"))
     )
     with targets(tmp_path) as data:
-        said = launch(
-            scripts / "attacks.txt",
-            data,
-            without=("landlock", "seccomp"),
-            isolation="unsafe",
-            environment={"PATH": ""},  # bubblewrap alone would stop some
-        )
+        said = launch(scripts / "attacks.txt", data, without=("landlock", "seccomp"), unsafe=True)
     assert said["layers"] == "limits, no_new_privs, !landlock, !seccomp"
     assert set(json.loads(said["output"])["hits"]) == set(kept)
 
@@ -116,7 +110,7 @@ def test_what_an_unsafe_script_leaves_running_is_ended(tmp_path: Path) -> None:
         "stats = [open(f'/proc/{n}/stat').read().rsplit(')', 1)[1].split() for n in names]\n"
         "print(os.getcwd(), sum(s[1] == str(os.getppid()) for s in stats) - 1)"
     )
-    said = launch(script, tmp_path, without=("seccomp", "landlock"), isolation="unsafe")
+    said = launch(script, tmp_path, without=("seccomp", "landlock"), unsafe=True)
     folder, orphans = said["output"].split()
     assert orphans == "1"
     assert not processes(folder)

@@ -8,8 +8,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from engiagent.errors import InputError
-from engiagent.run.sandbox.answer import read_answer
-from engiagent.run.sandbox.limits import Limits
+from engiagent.run.sandbox.limits import Limits, read_answer
 from engiagent.run.sandbox.running import ScriptResult, run_script
 from tests.sandbox.support import CONFINED
 
@@ -32,7 +31,7 @@ def run(folder: Path, text: str, **changes: float) -> ScriptResult:
     """Run a script's text under small limits."""
     path = folder / "script.py"
     path.write_text(text)
-    return run_script(path, limits=Limits(**{**SMALL.to_dict(), **changes}))
+    return run_script(path, limits=Limits(**{**vars(SMALL), **changes}))
 
 
 TOO_MUCH = YAML(typ="safe").load(Path(__file__).with_name("limits.yaml"))

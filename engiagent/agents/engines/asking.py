@@ -1,4 +1,4 @@
-"""Whom a run asks: the settings of the engine that asks a language model, and that engine."""
+"""Whom a run asks: the settings of the engine that asks a language model, and what it would ask."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,15 +9,20 @@ from urllib.parse import urlsplit, urlunsplit
 
 from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.anthropic_api import RETRIES, SECONDS, AnthropicExchange, key
-from engiagent.agents.engines.exchange import Exchange
-from engiagent.agents.engines.language_model import LanguageModel
-from engiagent.agents.engines.prices import Prices, load, packaged
+from engiagent.agents.engines.exchange import (
+    FOLDER,
+    Exchange,
+    Recorder,
+    Request,
+    Tokens,
+    kept_exchanges,
+)
+from engiagent.agents.engines.language_model import LanguageModel, Prices, load, packaged
 from engiagent.agents.engines.prompting import Prompting
-from engiagent.agents.engines.recording import FOLDER, Recorder, kept_exchanges
+from engiagent.agents.protocol import Board, Fault, Question
 from engiagent.agents.retrieval import exemplars
-from engiagent.agents.retrieval.select import Embed
-from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
+from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem, corpus_root
 
 EXEMPLAR_TOKENS: Final = 1500
@@ -37,8 +42,6 @@ class Asking:
     # exemplars, corpus: how many solved problems to show at most, and where they come from
     exemplars: int = 0
     corpus: Path | None = None
-    # embeddings of texts, which count beside their words when exemplars are ranked
-    embed: Embed | None = None
 
     def ready(self) -> None:
         """Make sure that there is somebody to ask."""
@@ -76,7 +79,7 @@ class Asking:
             return ()
         root = self.corpus or corpus_root()
         limits = {"most": self.exemplars, "most_tokens": EXEMPLAR_TOKENS}
-        return exemplars(problem, root, **limits, sketch=_sketch(problem), embed=self.embed)
+        return exemplars(problem, root, **limits)
 
     def silent(self, budget: Budget, problem: Problem | None = None) -> LanguageModel:
         """Return an engine that makes requests and sends none, with no folder to keep them in."""
@@ -113,16 +116,6 @@ class Asking:
         )
 
 
-def _sketch(problem: Problem) -> Blueprint | None:
-    """Return what is read without asking, for the structure of exemplars; None if nothing."""
-    from engiagent.readings.read import read
-
-    try:
-        return read(problem).blueprint
-    except EngiagentError:
-        return None
-
-
 def _installed() -> None:
     if find_spec("anthropic") is None:
         raise EngiagentError(
@@ -154,3 +147,53 @@ def _bare(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rsplit("@", 1)[-1]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """A request that was not sent, and about how many tokens would go in, the schema included.
+
+    ``cost`` is of those, ``most`` with the longest reply there may be, in USD, None without a
+    price; ``refused`` says why the budget would not let it go out.
+    """
+
+    request: Request
+    tokens: int
+    cost: float | None
+    most: float | None
+    refused: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        rest = {k: v for k, v in vars(self).items() if k != "request"}
+        return {**self.request.to_dict(), **rest}
+
+
+def rehearsed(
+    problem: Problem, asking: Asking, budget: Budget, overrides: Mapping[str, str]
+) -> tuple[Rehearsed, ...]:
+    """Return the request that does not hang on an answer: the first reading of the text.
+
+    What is asked after it hangs on the blueprint that comes back.
+    """
+    board = Board(
+        problem=problem,
+        data=Path(problem.folder),
+        name=problem.id,
+        options=SolveOptions(),
+        overrides=overrides,
+    )
+    engine = asking.silent(budget, problem)
+    read = Question("analyzer", "analyse", board, {})
+    request = engine.prompting.request(read)
+    limited = engine.limited(request)
+    tokens, cost = request.estimated_tokens, engine.prices.cost
+    longest = request.max_tokens if isinstance(limited, Fault) else limited.max_tokens
+    found = Rehearsed(
+        request,
+        tokens,
+        cost(request.model, Tokens(fresh=tokens)),
+        cost(request.model, Tokens(fresh=tokens, out=longest)),
+        limited.message if isinstance(limited, Fault) else "",
+    )
+    return (found,)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engiagent.agents.meeting.nomenclature import Entry, Nomenclature, is_magnitude, set_names
+from engiagent.agents.meeting.nomenclature import Entry, Nomenclature, is_magnitude
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import (
     ConstraintDef,
@@ -23,15 +23,11 @@ from engiagent.blueprint.grammar import (
     Binary,
     Binder,
     Call,
-    Compare,
     Node,
-    Number,
     Ref,
-    Unary,
     parse,
     parse_binder,
     references,
-    walk,
 )
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
@@ -41,16 +37,14 @@ from engiagent.verify.vocabulary import is_state
 def normalise(blueprint: Blueprint, names: Nomenclature) -> tuple[Blueprint, tuple[str, ...]]:
     """Return a second reading ready to be compiled, and in words what was supplied.
 
-    Components are expanded; quantities that are used by agreed names are declared; rows over
-    the whole index that hold a single quantity become bounds too; magnitudes of the vocabulary get
-    the lower bound 0 where the reading states none over their whole index.
+    Components are expanded; quantities that are used by agreed names are declared; magnitudes of
+    the vocabulary get the lower bound 0 where the reading states none.
     """
     supplied: list[str] = []
     written = blueprint.with_core(**_declared(blueprint.core, names, supplied))
-    core = expand(written).core
-    bounded = _from_rows(core, supplied)
+    full = expand(written)
     variables = []
-    for v in bounded:
+    for v in full.core.decision_variables:
         known = names.entry(v.quantity or v.name)
         name = known.name if known is not None else v.quantity or v.name
         if v.quantity is None and known is not None:
@@ -60,8 +54,7 @@ def normalise(blueprint: Blueprint, names: Nomenclature) -> tuple[Blueprint, tup
             v = replace(v, lower=0)
             supplied.append(f"{name} >= 0: a magnitude of the vocabulary")
         variables.append(v)
-    done = expand(written).with_core(decision_variables=tuple(variables))
-    return done, tuple(supplied)
+    return full.with_core(decision_variables=tuple(variables)), tuple(supplied)
 
 
 # --- quantities by the names agreed on --------------------------------------------------------
@@ -220,80 +213,3 @@ def with_names(text: str, names: dict[str, str]) -> str:
         length = len(old) if spelt is None else spelt.end()
         text = text[:start] + names[old] + text[start + length :]
     return text
-
-
-# --- rows that are bounds ----------------------------------------------------------------------
-
-
-def _from_rows(core: Core, supplied: list[str]) -> list[VariableDef]:
-    """Return the variables with the bounds that rows over their whole index state.
-
-    The rows stay: a difference is reported in their words.
-    """
-    variables = {v.name: v for v in core.decision_variables}
-    known: tuple[VariableDef | ExpressionDef, ...]
-    known = (*core.decision_variables, *core.expressions)
-    decided = {name for item in known for name in (item.name, item.quantity) if name}
-    for row in core.constraints:
-        node = parse(row.expression)
-        if row.hard is False or row.where is not None or not isinstance(node, Compare):
-            continue
-        for op, left, right in zip(node.ops, node.operands, node.operands[1:], strict=False):
-            for given, other, side in ((left, right, op), (right, left, _TURNED.get(op, ""))):
-                one, factor, sign = _peeled(given, row.expression)
-                side = _TURNED.get(side, "") if sign < 0 else side
-                if side not in _TURNED or one is None or one.name not in variables:
-                    continue
-                v = variables[one.name]
-                if any(isinstance(n, Ref) and n.name in decided for n in walk(other)):
-                    continue
-                text = row.expression[slice(*other.span)]
-                limit = _limit(v, row, one, text if factor is None else f"({text})/({factor})")
-                key = "upper" if side == "<=" else "lower"
-                if limit is None or getattr(v, key) is not None or v.type == "semicontinuous":
-                    continue
-                index, text = limit
-                changes: dict[str, Any] = {"index": index, key: text}
-                variables[one.name] = replace(v, **changes)
-                said = f"the row {row.constraint_id} as {key} bound"
-                supplied.append(f"{said} of {v.quantity or v.name}")
-    return [variables[v.name] for v in core.decision_variables]
-
-
-_TURNED = {"<=": ">=", ">=": "<="}
-
-
-def _peeled(node: Node, text: str) -> tuple[Ref | None, str | None, int]:
-    """Return the quantity of ``2*x[t]``, ``-x[t]`` or ``x[t]*dt(t)``, factor and sign."""
-    if isinstance(node, Ref):
-        return node, None, 1
-    if isinstance(node, Unary) and node.op == "-":
-        ref, factor, sign = _peeled(node.operand, text)
-        return ref, f"-{factor or '1'}", -sign
-    if isinstance(node, Binary) and node.op == "*":
-        for one, other in ((node.left, node.right), (node.right, node.left)):
-            positive = isinstance(one, Number) and one.value > 0
-            if (positive or (isinstance(one, Call) and one.function == "dt")) and isinstance(
-                other, Ref
-            ):
-                return other, text[slice(*one.span)], 1
-    return None, None, 1
-
-
-def _limit(
-    v: VariableDef, row: ConstraintDef, ref: Ref, text: str
-) -> tuple[tuple[str, ...], str] | None:
-    """Return index list and text of the bound, None where the row is not over the whole index."""
-    if set_names(row.forall) != set_names(v.index) or v.where is not None:
-        return None
-    binders = [parse_binder(item) if " in " in item else None for item in row.forall]
-    if any(b is None or len(b.names) != 1 for b in binders):
-        return None
-    own = [b.names[0] for b in binders if b is not None]
-    if [i.name if isinstance(i, Ref) else None for i in ref.indices] != own:
-        return None
-    taken = [item.partition(" in ")[0].strip() for item in v.index if " in " in item]
-    bounds = [b for b in (v.lower, v.upper) if isinstance(b, str)]
-    if bounds and taken != own:
-        return None  # the other bound uses the variable's own index names
-    return row.forall, text

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from engiagent.run.sandbox import kernel, landlock, seccomp
+from engiagent.run.sandbox import confinement
 
 Plan = dict[str, Any]
 REFUSED: Final = 97
@@ -34,7 +34,7 @@ def main(root: str) -> None:
     pid = os.fork()
     if pid == 0:
         if _LINUX:
-            kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+            confinement.prctl(confinement.PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(REFUSED)
         _confine_and_run(plan)
@@ -53,9 +53,9 @@ def _supervise(pid: int, plan: Plan) -> None:
     signal.signal(signal.SIGTERM, stop)
     if _LINUX:
         with suppress(OSError):
-            kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
-            kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGTERM)
-            kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+            confinement.prctl(confinement.PR_SET_CHILD_SUBREAPER, 1)
+            confinement.prctl(confinement.PR_SET_PDEATHSIG, signal.SIGTERM)
+            confinement.prctl(confinement.PR_SET_DUMPABLE, 0)
     why = None
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -111,7 +111,7 @@ def _confine_and_run(plan: Plan) -> None:
     found: dict[str, Any] = {"limits": _limit(plan["limits"]), "errors": {}}
     _attempt(found, "no_new_privs", _no_new_privileges)
     _attempt(found, "landlock", lambda: _landlock(plan))
-    _attempt(found, "seccomp", seccomp.confine)
+    _attempt(found, "seccomp", confinement.confine)
     short = [name for name in plan["required"] if not found.get(name)]
     _tell(plan, found)
     os.close(plan["report"])
@@ -132,18 +132,18 @@ def _attempt(found: dict[str, Any], name: str, work: Any) -> None:
 
 
 def _no_new_privileges() -> None:
-    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    kernel.drop_capabilities()
+    confinement.prctl(confinement.PR_SET_DUMPABLE, 0)
+    confinement.prctl(confinement.PR_SET_NO_NEW_PRIVS, 1)
+    confinement.drop_capabilities()
 
 
 def _landlock(plan: Plan) -> int:
-    version = landlock.abi()
+    version = confinement.abi()
     if version:
-        rules = [(path, landlock.READ) for path in plan["readable"]]
-        rules += [(path, landlock.READ_DIR) for path in plan["listable"]]
-        rules += [(path, landlock.READ | landlock.WRITE_FILE) for path in plan["writable"]]
-        landlock.restrict([*rules, (plan["work"], landlock.WORK)], version)
+        rules = [(path, confinement.READ) for path in plan["readable"]]
+        rules += [(path, confinement.READ_DIR) for path in plan["listable"]]
+        rules += [(path, confinement.READ | confinement.WRITE_FILE) for path in plan["writable"]]
+        confinement.restrict([*rules, (plan["work"], confinement.WORK)], version)
     return version
 
 

@@ -1,23 +1,234 @@
 """A script run in the sandbox: started, watched from outside, ended, and what it left behind."""
 
+import json
 import os
+import selectors
 import shutil
 import signal
+import stat
 import subprocess
+import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from engiagent.errors import InputError, SandboxError
 from engiagent.io.files import open_inside
-from engiagent.run.sandbox.answer import Schedule, read_answer
-from engiagent.run.sandbox.limits import Layers, Limits
-from engiagent.run.sandbox.outside import MB, Watched, execute
+from engiagent.io.jsontext import dumps_canonical
+from engiagent.run.sandbox.limits import (
+    OBJECTIVE,
+    RESULT,
+    Layers,
+    Limits,
+    Schedule,
+    package_root,
+    places,
+    read_answer,
+)
 
-Isolation = Literal["auto", "unsafe"]
+MB: Final = 1_000_000
+_POLL: Final = 0.05
+_GRACE: Final = 2.0
+_REPORT_BYTES: Final = 10_000
+
+
+@dataclass
+class Watched:
+    """What is known of a child while it runs."""
+
+    output: bytearray = field(default_factory=bytearray)
+    report: bytearray = field(default_factory=bytearray)
+    ended_for: str | None = None
+
+    def said(self) -> list[dict[str, Any]]:
+        """Return what the child reported, line by line."""
+        lines = []
+        for line in bytes(self.report).splitlines():
+            with suppress(ValueError):
+                lines.append(json.loads(line))
+        return lines
+
+
+def execute(
+    work: Path, limits: Limits, required: tuple[str, ...], script: str
+) -> tuple[Watched, float]:
+    """Start the child, watch it to its end, and return what it said and how long that took."""
+    if not hasattr(os, "fork"):
+        raise SandboxError((), "this system has no sandbox for scripts; nothing was run")
+    reading, writing = os.pipe()
+    began = time.monotonic()
+    try:
+        plan = _plan(work, limits, required, script, writing)
+        child = subprocess.Popen(
+            [*_interpreter(), json.dumps(plan)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=_environment(work),
+            cwd=work,
+            pass_fds=(writing,),
+            start_new_session=True,
+        )
+    except OSError as error:
+        os.close(reading)
+        raise SandboxError((), f"the sandbox cannot be started: {error}") from None
+    finally:
+        os.close(writing)
+    watched = Watched()
+    with child, os.fdopen(reading, "rb", buffering=0) as report:
+        try:
+            _watch(child, report, watched, work, limits)
+        finally:
+            _end(child)
+    return watched, time.monotonic() - began
+
+
+def _plan(
+    work: Path, limits: Limits, required: tuple[str, ...], script: str, report: int
+) -> dict[str, Any]:
+    open_to = places()
+    return {
+        "work": str(work),
+        "script": script,
+        "result": RESULT,
+        "report": report,
+        "required": list(required),
+        "limits": {**vars(limits), "processes": _tasks_of_user() + limits.threads + 2},
+        "readable": list(open_to.readable),
+        "listable": list(open_to.listable),
+        "writable": list(open_to.writable),
+    }
+
+
+def _interpreter() -> list[str]:
+    root = package_root()
+    start = (
+        f"import sys; sys.path.insert(0, {root!r}); "
+        f"from engiagent.run.sandbox.child import main; main({root!r})"
+    )
+    return [sys.executable, "-I", "-B", "-c", start]
+
+
+def _environment(work: Path) -> dict[str, str]:
+    """Return all of the environment that a script sees; nothing of it is this process's."""
+    return {
+        "HOME": str(work),
+        "TMPDIR": str(work),
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/bin:/bin",
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def _tasks_of_user() -> int:
+    """Return how many threads this user has now, which the limit on processes counts too."""
+    count, own = 0, os.getuid()
+    if not os.path.isdir("/proc/self"):
+        return 0
+    for entry in os.listdir("/proc"):
+        with suppress(OSError):
+            if entry.isdigit() and os.stat(f"/proc/{entry}").st_uid == own:
+                count += len(os.listdir(f"/proc/{entry}/task"))
+    return count
+
+
+def _watch(
+    child: subprocess.Popen[bytes], report: Any, watched: Watched, work: Path, limits: Limits
+) -> None:
+    """Read what the child says until it ends or must be ended."""
+    deadline = time.monotonic() + limits.seconds
+    look = time.monotonic() + _POLL
+    assert child.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ, watched.output)
+        selector.register(report, selectors.EVENT_READ, watched.report)
+        while selector.get_map():
+            for key, _ in selector.select(_POLL):
+                data = os.read(key.fd, 1 << 16)
+                if data:
+                    key.data.extend(data)
+                else:
+                    selector.unregister(key.fileobj)
+            if time.monotonic() >= look:
+                watched.ended_for = _exceeded(work, limits, child.pid)
+                look = time.monotonic() + _POLL
+            if len(watched.output) > limits.output_kb * 1000:
+                del watched.output[int(limits.output_kb * 1000) :]
+                watched.ended_for = "output_kb"
+            if len(watched.report) > _REPORT_BYTES:
+                watched.ended_for = "output_kb"
+            if time.monotonic() > deadline:
+                watched.ended_for = "seconds"
+            if watched.ended_for is not None:
+                return
+    watched.ended_for = _exceeded(work, limits)
+
+
+def _exceeded(work: Path, limits: Limits, pid: int | None = None) -> str | None:
+    """Return which limit the folder's content breaks; of a running child also what has no name."""
+    count, size = 0, 0 if pid is None else _unlinked(work, limits, pid)
+    for place, folders, names in os.walk(work, followlinks=False):
+        count += len(folders) + len(names)
+        if count > limits.files:
+            return "files"
+        for name in names:
+            with suppress(OSError):
+                status = os.lstat(os.path.join(place, name))
+                size += max(status.st_size, status.st_blocks * 512)
+    return "folder_mb" if size > limits.folder_mb * MB else None
+
+
+def _unlinked(work: Path, limits: Limits, pid: int) -> int:
+    """Return the bytes of removed files of the folder that a process and its children still hold.
+
+    A file that is removed while it is open takes its space until it is closed. One that is mapped
+    and closed shows no size, so that it counts as the largest that a file may be.
+    """
+    sizes: dict[int, int] = {}
+    device = os.stat(work).st_dev
+    for process in _family(pid):
+        with suppress(OSError):
+            for entry in os.scandir(f"/proc/{process}/fd"):
+                with suppress(OSError):
+                    status = os.stat(entry.path)
+                    if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+                        used = max(status.st_size, status.st_blocks * 512)
+                        sizes |= {status.st_ino: used} if status.st_dev == device else {}
+        with suppress(OSError), open(f"/proc/{process}/maps", encoding="utf-8") as lines:
+            for line in lines:
+                parts = line.split(maxsplit=5)
+                if line.rstrip().endswith("(deleted)") and parts[5].startswith(f"{work}/"):
+                    sizes.setdefault(int(parts[4]), limits.file_mb * MB)
+    return sum(sizes.values())
+
+
+def _family(pid: int) -> Iterator[int]:
+    """Yield a process and all that descend from it."""
+    yield pid
+    with suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError), open(f"/proc/{pid}/task/{task}/children", "rb") as children:
+                for child in children.read().split():
+                    yield from _family(int(child))
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End the child; first its supervisor is asked, who knows whatever the script started."""
+    if child.poll() is None:
+        with suppress(ProcessLookupError):
+            child.send_signal(signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=_GRACE)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
 Status = Literal["done", "failed", "limit"]
 
 SCRIPT: Final = "model.py"
@@ -56,7 +267,6 @@ def run_script(
     limits: Limits | None = None,
     *,
     files: tuple[str, ...] | None = None,
-    isolation: Isolation = "auto",
 ) -> ScriptResult:
     """Run a Python script where it can touch nothing but a folder of its own.
 
@@ -65,10 +275,9 @@ def run_script(
     numbers by quantity.
 
     ``path``: the script; it is copied. ``data_folder``, ``files``: whence data are copied: the
-    named files, or every plain file that lies there. ``limits``: what it may take. ``isolation``:
-    ``auto`` takes every layer that the machine has and refuses without the essential ones;
-    ``unsafe`` takes what there is. Raises SandboxError when the machine lacks a layer; nothing was
-    run then; InputError when the script or a file is unreadable.
+    named files, or every plain file that lies there. ``limits``: what it may take. Raises
+    SandboxError when the machine lacks a layer; nothing was run then; InputError when the script or
+    a file is unreadable.
     """
     allowed = limits or Limits()
     real = path.resolve()  # the user's own link may be followed
@@ -77,7 +286,7 @@ def run_script(
     try:
         _copy(data_folder, files, work)
         (work / SCRIPT).write_bytes(script)
-        return _run(work, allowed, isolation)
+        return _run(work, allowed)
     finally:
         _remove(work)
 
@@ -86,39 +295,19 @@ def layers() -> Layers:
     """Return what this machine gives, found by confining a process that does nothing else."""
     work = Path(os.path.realpath(tempfile.mkdtemp(prefix="engiagent-probe-")))
     try:
-        wrapped = bubblewrap()
-        watched, _ = execute(work, Limits(), (), wrapped, script="")
-        return Layers.of(_first(watched), wrapped is not None)
+        watched, _ = execute(work, Limits(), (), script="")
+        return Layers.of(_first(watched))
     except SandboxError:
         return Layers()
     finally:
         _remove(work)
 
 
-@cache
-def bubblewrap() -> str | None:
-    """Return the path of bubblewrap where it works, which a run of it shows."""
-    found = shutil.which("bwrap")
-    if found is None:
-        return None
-    work = Path(os.path.realpath(tempfile.mkdtemp(prefix="engiagent-probe-")))
-    try:
-        watched, _ = execute(work, Limits(seconds=10), (), found, script="")
-        return found if len(watched.said()) == 2 else None
-    except SandboxError:
-        return None
-    finally:
-        _remove(work)
-
-
-def _run(work: Path, limits: Limits, isolation: Isolation) -> ScriptResult:
-    required = _REQUIRED if isolation == "auto" else ()
-    wrapped = bubblewrap()
-    watched, seconds = execute(work, limits, required, wrapped, SCRIPT)
-    held = Layers.of(_first(watched), wrapped is not None)
-    missing = tuple(name for name in required if name in held.missing)
-    if missing:
-        raise SandboxError(missing)
+def _run(work: Path, limits: Limits) -> ScriptResult:
+    watched, seconds = execute(work, limits, _REQUIRED, SCRIPT)
+    held = Layers.of(_first(watched))
+    if held.missing:
+        raise SandboxError(held.missing)
     end = next((said for said in watched.said()[1:] if "code" in said), None)
     why = watched.ended_for or (end or {}).get("why")
     code, ended_by = (end or {}).get("code"), (end or {}).get("signal") or None
@@ -204,3 +393,19 @@ def _remove(work: Path) -> None:
         shutil.rmtree(work)
     if work.exists() and (remover := shutil.which("rm")) is not None:
         subprocess.run([remover, "-rf", "--", str(work)], check=False, capture_output=True)
+
+
+def run_text(text: str, folder: Path, files: tuple[str, ...], limits: Limits) -> ScriptResult:
+    """Run a script's text with copies of some files of a folder; see :func:`run_script`."""
+    with tempfile.TemporaryDirectory(prefix="engiagent-") as place:
+        path = Path(place) / SCRIPT
+        path.write_text(text, encoding="utf-8", errors="replace")
+        return run_script(path, folder, limits, files=files)
+
+
+def answer_text(result: ScriptResult) -> str:
+    """Return a script's schedule as the text of a schedule file."""
+    columns: dict[str, Any] = {k: values.tolist() for k, values in result.schedule.items()}
+    if result.objective is not None:
+        columns[OBJECTIVE] = result.objective
+    return dumps_canonical(columns)
