@@ -31,11 +31,7 @@ class Analyzer:
     name: AgentName = "analyzer"
 
     def run(self, board: Board) -> Outcome:
-        """Return a blueprint, or what the text lacks.
-
-        What is wrong with numbers and single sentences is repaired by a patch, never by writing
-        the whole blueprint again.
-        """
+        """Return a blueprint, or what the text lacks."""
         faults = standing(board.instruction.faults)
         if faults and board.blueprint is not None and all(map(_patchable, faults)):
             return self._patched(board)
@@ -47,28 +43,16 @@ class Analyzer:
         changes, faults = _read(answer.value, board)
         changes["by_model"] = self.engine.judges
         faults = faults or unmended(changes.get("blueprint"), board)
-        said = changes["sufficiency"]
-        return Outcome(
-            agent=self.name,
-            status="failed" if faults else "done",
-            summary=faults[0].message if faults else f"the text is {said}",
-            changes=changes,
-            faults=faults,
-            usage=answer.usage,
-        )
+        summary = faults[0].message if faults else f"the text is {changes['sufficiency']}"
+        return Outcome(self.name, summary, changes, faults, answer.usage)
 
     def _patched(self, board: Board) -> Outcome:
         found = repaired(self.engine, board, self.name)
         if isinstance(found, Outcome):
             return found
-        return Outcome(
-            agent=self.name,
-            status="done",
-            summary="the blueprint is patched" if found.text else "nothing is to change",
-            changes={"blueprint": found.blueprint, **found.changes},
-            usage=found.usage,
-            repair=found.text,
-        )
+        summary = "the blueprint is patched" if found.text else "nothing is to change"
+        changes = {"blueprint": found.blueprint, **found.changes}
+        return Outcome(self.name, summary, changes, usage=found.usage, repair=found.text)
 
 
 def _patchable(fault: Fault) -> bool:

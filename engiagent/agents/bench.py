@@ -79,10 +79,7 @@ def places_by_id(root: Path) -> dict[str, str]:
 
 
 def replay(recording: Path, root: Path, answers: Mapping[str, str]) -> Replayed:
-    """Replay a recording on the problem of the corpus that it is of, without the expert's folder.
-
-    ``answers``: the place in the corpus of each problem's id, as :func:`places_by_id` has it.
-    """
+    """Replay a recording on its problem of the corpus, without the expert's folder."""
     recorded = Problem.load(recording / PROBLEM)
     place = answers.get(recorded.id)
     if place is None:

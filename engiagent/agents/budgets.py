@@ -15,11 +15,7 @@ STEPS: Final = 24
 
 @dataclass(frozen=True)
 class Budget:
-    """What a run may take; None for as much as it likes.
-
-    Agents' turns, tokens of the engine in and out, USD by the price file, and minutes by the clock,
-    solver included.
-    """
+    """What a run may take, in turns, tokens in and out, USD and minutes; None for no limit."""
 
     steps: int = STEPS
     tokens: int | None = None

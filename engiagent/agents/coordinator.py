@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, Literal
@@ -42,10 +43,7 @@ OnRecord = Callable[[Mapping[str, Any]], None]
 
 @dataclass(frozen=True)
 class Ended:
-    """How a coordinated run ended: the best board by its certificate, faults of the last turn.
-
-    ``stopped`` says whether a budget or Ctrl-C ended it.
-    """
+    """How a coordinated run ended: the best board by its certificate, faults of the last turn."""
 
     board: Board
     reason: str
@@ -108,8 +106,6 @@ class Coordinator:
                 return ended(exhausted)
             route = self.router.after(outcome, board)
             self.meter.usage += route.usage
-            if outcome.status == "stopped":
-                return ended(outcome.summary, stopped=True)
             if route.target is not None:
                 self.router.note(route.target, route.trigger, route.faults)
         return ended(route.reasoning)
@@ -121,9 +117,7 @@ class Coordinator:
                 outcome = self.agents[name].run(board)
         except EngiagentError as error:
             # What an agent's tools refuse is something to mend, not the end of the run.
-            outcome = Outcome(
-                agent=name, status="failed", summary=str(error), faults=of_error(error), error=error
-            )
+            outcome = Outcome(name, str(error), faults=of_error(error), error=error)
         return outcome, perf_counter() - begun
 
     def _instruction(self, route: Route) -> Instruction:
@@ -264,10 +258,7 @@ class Guidance:
 
     @classmethod
     def of_record(cls, asked: Mapping[str, Any]) -> "Guidance":
-        """Return the guidance that a run's record says, but for its leave to run scripts.
-
-        A folder may come from anybody; whoever goes on with it says so again.
-        """
+        """Return the guidance of a record, but for the leave to run scripts."""
         budget, policy, memory = (asked.get(name) for name in ("budget", "policy", "memory"))
         return cls(
             None if policy is None else Policy(readings=int(policy.get("readings", 2))),
@@ -288,11 +279,7 @@ def team(
     progress: OnProgress | None = None,
     turn: OnTurn | None = None,
 ) -> Coordinator:
-    """Return a coordinator with its agents, whose turns are stages of the run in a folder.
-
-    ``certify``: returns the certificate of the newest schedule. ``claim``: adds to a solution what
-    a claim of infeasibility needs.
-    """
+    """Return a coordinator with its agents, whose turns are stages of the run in a folder."""
     agents: tuple[Agent, ...] = (
         Analyzer(engine),
         Modeler(engine),
@@ -312,5 +299,5 @@ def team(
         guidance.memory,
         stage,
         turn,
-        folder.route,
+        partial(folder.line, "route"),
     )

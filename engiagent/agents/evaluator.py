@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from engiagent.agents.faults import of_certificate, of_error, of_status
+from engiagent.agents.faults import of_certificate, of_status
 from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome
-from engiagent.errors import EngiagentError
 from engiagent.verify.claims import none_allowed
 from engiagent.verify.verdicts import PROVEN
 
@@ -25,24 +24,9 @@ class Evaluator:
 
     def run(self, board: Board) -> Outcome:
         """Return the certificate, and what is still wrong."""
-        try:
-            certificate = self.certifier(board)
-        except EngiagentError as error:
-            return Outcome(
-                agent=self.name,
-                status="failed",
-                summary=str(error),
-                faults=of_error(error),
-                error=error,
-            )
-        faults = self._faults(certificate, board)
-        return Outcome(
-            agent=self.name,
-            status="failed" if faults else "done",
-            summary=str(certificate["verdict"]),
-            changes={"certificate": certificate},
-            faults=faults,
-        )
+        certificate = self.certifier(board)
+        summary, faults = str(certificate["verdict"]), self._faults(certificate, board)
+        return Outcome(self.name, summary, {"certificate": certificate}, faults)
 
     def _faults(self, certificate: dict[str, Any], board: Board) -> tuple[Fault, ...]:
         """Return what keeps a result from being good; nothing for an honest local optimum."""

@@ -163,10 +163,7 @@ def _violations(certificate: Mapping[str, Any]) -> Iterator[Fault]:
 def _few_of_a_series(
     entries: Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Yield violations but those beyond the first few values of a series, and how many these are.
-
-    The number stands beside the last one that is shown.
-    """
+    """Yield violations; of a series the first few, and with the last how many more there are."""
     total = Counter(whole_name(str(e["check"])) for e in entries if e["level"] == "data")
     shown: Counter[str] = Counter()
     for entry in entries:
@@ -227,10 +224,7 @@ def data_faults(board: Board) -> tuple[Fault, ...]:
 
 
 def idle_numbers(blueprint: Blueprint, data: Path, problem: Problem | None) -> tuple[Fault, ...]:
-    """Return a fault for every number of the text that is read and then enters nothing.
-
-    Its place in the text is traced, and yet what the text says with it is in no expression.
-    """
+    """Return a fault for every number of the text that is read and then enters nothing."""
     try:
         found = analyse(expand(blueprint), data).diagnostics
     except EngiagentError:

@@ -79,7 +79,7 @@ def repaired(engine: Engine, board: Board, agent: AgentName) -> Repaired | Outco
     else:
         # What is still wrong stays known beside what is wrong with the patch.
         faults, why = (*mended, *faults), mended[0].message
-    return Outcome(agent=agent, status="failed", summary=why, faults=faults, usage=answer.usage)
+    return Outcome(agent, why, faults=faults, usage=answer.usage)
 
 
 def unmended(blueprint: Blueprint | None, board: Board) -> tuple[Fault, ...]:
@@ -93,10 +93,7 @@ def unmended(blueprint: Blueprint | None, board: Board) -> tuple[Fault, ...]:
 def patched(
     blueprint: Blueprint | Mapping[str, Any], patch: list[Any]
 ) -> Blueprint | tuple[Fault, ...]:
-    """Return a blueprint after a JSON patch, or what is wrong with the patch or its result.
-
-    The patch is applied whole or not at all.
-    """
+    """Return a blueprint after a JSON patch, applied whole or not at all, or what is wrong."""
     if not patch:
         return (Fault("reply-malformed", "the patch is empty, so nothing is repaired"),)
     if len(patch) > MOST_OPERATIONS:
@@ -161,16 +158,7 @@ class Modeler:
                     kinds = ("data-altered", "data-untraced")
                     faults += tuple(f for f in known if f.kind in kinds)
                 summary = f"{len(faults)} finding(s): {faults[0].message}"
-        return Outcome(
-            agent=self.name,
-            status="failed" if faults else "done",
-            summary=summary,
-            changes=changes,
-            faults=faults,
-            usage=usage,
-            repair=repair,
-            error=error,
-        )
+        return Outcome(self.name, summary, changes, faults, usage, repair, error)
 
 
 def compiled(
@@ -204,7 +192,7 @@ class Solver:
         assert board.blueprint is not None
         if board.blueprint.kind == "definitions":
             changes: dict[str, Any] = {"solution": computed(board.blueprint, board.data)}
-            return Outcome(agent=self.name, status="done", summary="computed", changes=changes)
+            return Outcome(self.name, "computed", changes)
         assert board.program is not None
         options = board.options
         if board.instruction.faults and options.backend is None:
@@ -214,9 +202,8 @@ class Solver:
             solution = self.claim(solution, board.program)
         # Whatever it said goes to the evaluator: a claim of infeasibility needs its proof checked,
         # and a schedule at a limit is a schedule.
-        changes = {"solution": solution, "result": result}
         summary = f"{result.solver}: {result.status}"
-        return Outcome(agent=self.name, status="done", summary=summary, changes=changes)
+        return Outcome(self.name, summary, {"solution": solution, "result": result})
 
 
 def _another(board: Board, program: Program) -> str | None:

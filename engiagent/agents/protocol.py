@@ -26,10 +26,6 @@ from engiagent.text import Problem
 AgentName = Literal["analyzer", "modeler", "verifier", "solver", "evaluator"]
 AGENTS: Final[tuple[AgentName, ...]] = ("analyzer", "modeler", "verifier", "solver", "evaluator")
 
-Status = Literal["done", "failed", "refused", "stopped"]
-"""``refused``: the engine would not answer. ``stopped``: a budget or Ctrl-C ended the work."""
-
-
 Sufficiency = Literal["complete", "missing", "contradictory", "undecided", "inexpressible"]
 """``inexpressible``: the text suffices, and the language cannot say what it asks."""
 
@@ -75,10 +71,7 @@ class Fault:
 
     @property
     def signature(self) -> str:
-        """What two faults have in common that are the same mistake made again.
-
-        Numbers and quoted names are left out, so that a mistake with other figures is the same.
-        """
+        """What two faults have in common that differ in numbers and quoted names alone."""
         bare = re.sub(r"'[^']*'|\"[^\"]*\"|[-+]?\d[\d.,:eE+-]*", "#", self.message)
         place = re.sub(r"\d+", "#", self.place)
         digest = sha256(f"{self.kind}|{place}|{bare}".encode()).hexdigest()
@@ -158,29 +151,33 @@ class Board:
         return replace(self, **changes)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Outcome:
     """How an agent's work ended."""
 
     agent: AgentName
-    status: Status
     summary: str
     # fields of the board that it found or made
     changes: Mapping[str, Any] = field(default_factory=dict)
-    faults: tuple[Fault, ...] = ()  # what is wrong; a ``failed`` outcome has at least one
+    faults: tuple[Fault, ...] = ()  # what is wrong
     usage: Usage = NOTHING
     # what was done against the faults of the instruction, for memory; empty if nothing
     repair: str = ""
     error: EngiagentError | None = None  # the error behind the faults, where a stage raised one
+
+    @property
+    def status(self) -> Literal["done", "failed", "refused"]:
+        """``refused``: the engine would not answer."""
+        if not self.faults:
+            return "done"
+        return "refused" if self.faults[0].kind == "engine-refused" else "failed"
 
 
 class Agent(Protocol):
     """One of the five; its card says what it may do."""
 
     @property
-    def name(self) -> AgentName:
-        """Which one."""
-        ...
+    def name(self) -> AgentName: ...  # noqa: D102
 
     def run(self, board: Board) -> Outcome:
         """Do the agent's work on what the board shows."""
@@ -213,17 +210,12 @@ class Answer:
 
 
 class Engine(Protocol):
-    """Who answers what needs judgement."""
+    """Who answers what needs judgement; one that cannot judge answers ``analyse`` alone."""
 
     @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
+    def name(self) -> str: ...  # noqa: D102
     @property
-    def judges(self) -> bool:
-        """Whether it can answer more than ``analyse``; the offline engine cannot."""
-        ...
+    def judges(self) -> bool: ...  # noqa: D102
 
     def ask(self, question: Question) -> Answer:
         """Answer a question, or say why not; never raise for what a server or a model did."""
@@ -301,11 +293,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def ask(engine: Engine, question: Question) -> Answer:
-    """Ask an engine and hold its answer against the schema.
-
-    Returns the answer; without a value and with the fault ``reply-malformed`` where it does not
-    fit.
-    """
+    """Ask an engine and hold its answer against the schema."""
     answer = engine.ask(question)
     if answer.value is None:
         return answer
@@ -318,13 +306,7 @@ def ask(engine: Engine, question: Question) -> Answer:
 def unanswered(agent: AgentName, answer: Answer) -> Outcome:
     """Return the outcome of an agent whose question got no answer."""
     fault = answer.fault or Fault("engine-unreachable", "the engine gave no answer")
-    return Outcome(
-        agent=agent,
-        status="refused" if fault.kind == "engine-refused" else "failed",
-        summary=fault.message,
-        faults=(fault,),
-        usage=answer.usage,
-    )
+    return Outcome(agent, fault.message, faults=(fault,), usage=answer.usage)
 
 
 def misfit(value: Any, schema: Mapping[str, Any]) -> Fault | None:

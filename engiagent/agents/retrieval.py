@@ -92,10 +92,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def shingles(text: str) -> frozenset[str]:
-    """Return all runs of :data:`SHINGLE` words; numbers count alike, whatever their value.
-
-    A copy with other figures is still a copy.
-    """
+    """Return all runs of :data:`SHINGLE` words; numbers count alike, whatever their value."""
     tokens = ["#" if t[0].isdigit() else t.lower() for t in _ANY.findall(text)]
     size = min(SHINGLE, max(1, len(tokens)))
     return frozenset(" ".join(tokens[k : k + size]) for k in range(len(tokens) - size + 1))

@@ -7,7 +7,7 @@ and when it cannot, the run ends. Nobody is sent who would work on what is not t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from engiagent.agents.faults import SAME, Kind, taxonomy, worst_first
@@ -59,11 +59,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Route:
-    """A decision: who comes next, None to end, because of which fault, None on the main way.
-
-    ``faults`` are what the target is to deal with; ``script`` says whether from here on a script
-    makes the schedule.
-    """
+    """A decision: who comes next, None to end; because of which fault; what is to be dealt with."""
 
     target: AgentName | None
     strategy: str
@@ -111,8 +107,6 @@ class Router:
 
     def after(self, outcome: Outcome, board: Board) -> Route:
         """Return who comes after an outcome."""
-        if outcome.status == "stopped":
-            return _end("the run was stopped")
         faults = worst_first(self._left(outcome, board))
         if not faults:
             return self._onwards(outcome.agent, board)
@@ -131,11 +125,7 @@ class Router:
             self.put |= {fault.signature for fault in faults}
 
     def _left(self, outcome: Outcome, board: Board) -> list[Fault]:
-        """Return the faults that somebody is still to be asked about.
-
-        Before the solve nothing of the data is put to the author twice; after it no finding of
-        tracing is, and nothing of which an author said why it stays.
-        """
+        """Return the faults that somebody is still to be asked about."""
         if outcome.agent not in ("verifier", "evaluator") or not self.engine.judges:
             return list(outcome.faults)
         early = outcome.agent == "verifier"
@@ -180,19 +170,9 @@ class Router:
         reads = self.engine.judges and problem is not None and problem.expert is None
         # The requirements are read first: only they say what the script's schedule has to keep.
         target: AgentName = "verifier" if reads and not board.demanded else "modeler"
-        strategy = "let a script in the sandbox make the schedule"
-        why, success = f"{kind.about}; the user allows code", kind.success
-        return Route(
-            target,
-            strategy,
-            kind.priority,
-            success,
-            why,
-            "taxonomy",
-            faults[0],
-            faults,
-            script=True,
-        )
+        why = f"{kind.about}; the user allows code"
+        route = self._sent(target, kind, faults, why, "taxonomy")
+        return replace(route, strategy="let a script in the sandbox make the schedule", script=True)
 
     def _sent(
         self,
@@ -258,17 +238,9 @@ class Router:
         said = answer.value
         if said is None or said["agent"] not in AGENTS or lacking(said["agent"], board):
             return _end(f"nobody is left to mend it: {worst.message}", worst, answer.usage)
-        return Route(
-            said["agent"],
-            said["strategy"],
-            said["priority"],
-            float(said["estimated_success"]),
-            said["reasoning"],
-            "diagnosis",
-            worst,
-            faults,
-            answer.usage,
-        )
+        words = (said["strategy"], said["priority"], float(said["estimated_success"]))
+        why = said["reasoning"]
+        return Route(said["agent"], *words, why, "diagnosis", worst, faults, answer.usage)
 
     def _tries(self, agent: AgentName, fault: Fault) -> int:
         return self.tried.count((agent, fault.signature))

@@ -118,11 +118,7 @@ class Run:
 
     @property
     def left(self) -> float:
-        """How many seconds are left in which work begins that only explains or confirms a plan.
-
-        The time limit and the allowance count from the newest program on: what an engine takes to
-        answer has budgets of its own.
-        """
+        """Seconds until what only explains or confirms the newest program's plan begins no more."""
         return self._due - self.clock()
 
     def guarded(self, work: Callable[[], None]) -> RunOutcome:

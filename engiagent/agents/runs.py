@@ -185,10 +185,7 @@ def solve_given(
     on_event: OnEvent | None = None,
     on_progress: OnProgress | None = None,
 ) -> RunOutcome:
-    """Take a blueprint that is no file, and whose data lie in ``data``, through the same stages.
-
-    Its plan is checked against the problem; ``source`` says for the record where it comes from.
-    """
+    """Take a blueprint whose data lie in ``data`` through the same stages, as from ``source``."""
     options = options or SolveOptions()
     asked = {"blueprint": source or name, **_asked(options), **proofs.asked()}
     folder = RunFolder.create(out, name, asked, force=force, on_event=on_event)

@@ -36,9 +36,7 @@ def written(engine: Engine, board: Board) -> Outcome:
     if missing:
         error = SandboxError(missing)
         fault = Fault("sandbox-missing", str(error))
-        return Outcome(
-            agent="modeler", status="failed", summary=str(error), faults=(fault,), error=error
-        )
+        return Outcome("modeler", str(error), faults=(fault,), error=error)
     values = {
         "instruction": board.instruction,
         "script": board.script,
@@ -49,16 +47,11 @@ def written(engine: Engine, board: Board) -> Outcome:
     if answer.value is None:
         return unanswered("modeler", answer)
     text = str(answer.value["script"])
-    same = text == board.script
-    lines = len(text.splitlines())
-    return Outcome(
-        agent="modeler",
-        status="failed" if same else "done",
-        summary="the script is the same" if same else f"a script of {lines} lines",
-        usage=answer.usage,
-        faults=standing(board.instruction.faults) if same else (),
-        changes={} if same else {"script": text},
-    )
+    if text == board.script:
+        faults = standing(board.instruction.faults)
+        return Outcome("modeler", "the script is the same", {}, faults, answer.usage)
+    summary = f"a script of {len(text.splitlines())} lines"
+    return Outcome("modeler", summary, {"script": text}, usage=answer.usage)
 
 
 def executed(board: Board) -> Outcome:
@@ -68,15 +61,10 @@ def executed(board: Board) -> Outcome:
     files = tuple(board.problem.data)
     result = run_text(board.script, board.problem.folder, files, limits_of(board))
     if result.status == "done":
-        return Outcome(
-            agent="solver",
-            status="done",
-            summary=f"script: done ({result.layers})",
-            changes={"scripted": result},
-        )
+        return Outcome("solver", f"script: done ({result.layers})", {"scripted": result})
     said = " / ".join(result.output.strip().splitlines()[-_SHOWN_LINES:])
     fault = Fault("script-failed", str(result.reason), "model.py", said and f"it printed: {said}")
-    return Outcome(agent="solver", status="failed", summary=fault.message, faults=(fault,))
+    return Outcome("solver", fault.message, faults=(fault,))
 
 
 def certified(board: Board, folder: Path) -> Certificate:

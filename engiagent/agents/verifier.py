@@ -205,12 +205,8 @@ class Verifier:
         if board.solution is not None and wanted(board):
             return _Confirming(self.engine, board).outcome()
         faults = worst_first(static_faults(board))
-        return Outcome(
-            agent=self.name,
-            status="failed" if faults else "done",
-            summary=faults[0].message if faults else "every number is the text's",
-            faults=faults,
-        )
+        summary = faults[0].message if faults else "every number is the text's"
+        return Outcome(self.name, summary, faults=faults)
 
     def _demands(self, board: Board) -> Outcome:
         """Return the requirements of the text, against which a script's schedule is checked."""
@@ -224,13 +220,9 @@ class Verifier:
         notes = [f"a requirement that was read is not checked: {text}" for text in notes]
         if answer.fault is not None:
             notes.append(f"the requirements were not read: {answer.fault.message}")
-        return Outcome(
-            agent=self.name,
-            status="done",
-            summary=f"{count} requirement(s) of the text",
-            usage=answer.usage,
-            changes={"requirements": found, "demanded": True, "notes": (*board.notes, *notes)},
-        )
+        changes = {"requirements": found, "demanded": True, "notes": (*board.notes, *notes)}
+        summary = f"{count} requirement(s) of the text"
+        return Outcome(self.name, summary, changes, usage=answer.usage)
 
 
 class _Confirming:
@@ -263,15 +255,9 @@ class _Confirming:
         if meeting is not None and not self.faults:
             changes["meeting"] = meeting
             changes["solution"] = plan_of(meeting, self.board.solution)
-        said = "there is no second reading" if meeting is None else meeting.reason
-        return Outcome(
-            agent="verifier",
-            status="failed" if self.faults else "done",
-            summary=self.faults[0].message if self.faults else said,
-            changes=changes,
-            faults=tuple(self.faults),
-            usage=self.usage,
-        )
+        summary = "there is no second reading" if meeting is None else meeting.reason
+        summary = self.faults[0].message if self.faults else summary
+        return Outcome("verifier", summary, changes, tuple(self.faults), self.usage)
 
     def _ask(self, kind: str, **values: Any) -> Any:
         """Return the answer to a question; None without one, which is noted."""

@@ -36,11 +36,7 @@ class Figure:
 
 
 def unit_at(trail: Sequence[Any], path: str) -> str | None:
-    """Return the unit of the value at the end of a trail through an answer.
-
-    It is what the key itself ends in, as ``peak_kw`` or ``percent``, or ``unit`` of what encloses
-    the value.
-    """
+    """Return the unit of the value at the end of a trail through an answer."""
     names = [name for name in re.split(r"[.\[\]]+", path) if name and not name.isdecimal()]
     by_name = _SUFFIXES.get(names[-1].rsplit("_", 1)[-1]) if names else None
     around = (item.get("unit") for item in reversed(trail[:-1]) if isinstance(item, Mapping))
@@ -131,12 +127,7 @@ def shown(value: Any, unit: str | None) -> str:
 def struck(
     prose: str, produced: Sequence[Figure], texts: str
 ) -> tuple[str, tuple[Mapping[str, str], ...]]:
-    """Return a prose without the figures that no call has, and those figures.
-
-    A placeholder that stands for no finding is struck out too.
-
-    ``texts`` is all that calls were given and answered, for times and dates.
-    """
+    """Return a prose without the figures and placeholders that no call has, and those figures."""
     places = [
         (token.start, token.end)
         for token in tokens_of(prose, _PLAIN)
@@ -166,10 +157,7 @@ def _known(prose: str, token: Token, produced: Sequence[Figure], texts: str) -> 
 
 
 def unused(question: str, given: Sequence[Figure], texts: str) -> tuple[str, ...]:
-    """Return the figures of a question that no argument of a call has.
-
-    A difference of temperature may be stated in °C or °F.
-    """
+    """Return the figures of a question that no argument of a call has."""
     shifts = [f.value for f in given if f.unit is not None and f.unit.text == "K"]
     given = [*given, *(Figure(v, _unit("degC")) for v in shifts)]
     given += [Figure(1.8 * v, _unit("degF")) for v in shifts]
@@ -247,10 +235,7 @@ class Answered:
 
 
 def answered(draft: Answered, wanted: Sequence[Wanted], prose: str) -> Answered:
-    """Return an answer with the findings that are wanted, as calls have them, and a prose.
-
-    What the calls do not have is not done; a figure of the question that entered no call is named.
-    """
+    """Return an answer with the findings that are wanted, as calls have them, and a prose."""
     done = {call.id: call for call in draft.calls if call.done}
     findings, not_done = [], list(draft.not_done)
     for item in wanted:

@@ -46,10 +46,7 @@ class Inquiry:
     watch: Watch = field(default_factory=Watch)
 
     def by_model(self, asking: Asking, budget: Budget) -> Answered:
-        """Have a model plan and write the answer.
-
-        Raises ModelError when the model gives no answer that can be used.
-        """
+        """Have a model plan and write the answer; ModelError when it gives none."""
         asking.ready()
         engine = asking.engine(self.folder.path, budget)
         model = Model(engine, asking.model, self._tell)

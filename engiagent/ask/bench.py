@@ -126,11 +126,7 @@ def recall(expected: Sequence[str], actual: Sequence[str]) -> float:
 
 
 def plan_steps(expected: Sequence[ExpectedStep], calls: Sequence[Call]) -> float:
-    """Return the share of expected calls that were made in their order (equation 3).
-
-    It is the longest common subsequence of pairs of agent and tool; a step of several tools counts
-    as that many.
-    """
+    """Return the share of expected calls that were made in their order (equation 3)."""
     wanted = [(step.agent_id, tool) for step in expected for tool in step.required_tools]
     if not wanted:
         return 1.0
@@ -145,10 +141,7 @@ def plan_steps(expected: Sequence[ExpectedStep], calls: Sequence[Call]) -> float
 
 
 def arguments(expected: Sequence[ExpectedStep], calls: Sequence[Call]) -> tuple[float, float]:
-    """Return the shares of expected argument keys and values (equations 4 and 5).
-
-    Each expected call is held against the call of its tool that fits it best and that no other has.
-    """
+    """Return the shares of expected argument keys and values (equations 4 and 5)."""
     left, keys, values, total = list(calls), 0, 0, 0
     for step in expected:
         for tool in step.required_tools:
@@ -264,10 +257,7 @@ _SUITE: Final = record(
 
 @dataclass(frozen=True)
 class Case:
-    """A question with what is expected of its answer.
-
-    ``before`` are the calls that its session has seen when it is asked.
-    """
+    """A question with what is expected of its answer, after the calls of ``before``."""
 
     test_id: str
     name: str
@@ -342,10 +332,7 @@ def run_suite(
     replay: bool,
     on_run: Callable[[Json], None] | None = None,
 ) -> list[Json]:
-    """Return one row a run; what ``folder/runs.sqlite`` has is not run again.
-
-    A replay is done anew each time, from the exchanges of the runs in the folder.
-    """
+    """Return one row a run: stored in ``folder/runs.sqlite``, or replayed from its exchanges."""
     rows = []
     with checkpoints(folder / "runs.sqlite") as store:
         for case, planning, repetition in _cells(suite):

@@ -103,10 +103,7 @@ class Staff:
         return f"{agent} is not authorised to call {tool}; {' or '.join(who) or 'no card'} is"
 
     def hire(self, proposals: Sequence[Json]) -> None:
-        """Add proposed cards, or widen those that are there, within the ceiling of rights.
-
-        A proposal has ``id``, ``role`` and ``tools``; what else a card needs is a specialist's.
-        """
+        """Add proposed cards, or widen those that are there, within the ceiling of rights."""
         for proposal in proposals:
             before = self.cards.get(proposal["id"])
             above = [name for name in proposal["tools"] if above_ceiling(name)]

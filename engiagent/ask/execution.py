@@ -110,10 +110,7 @@ class Execution:
         return None if call.done else str(answer.get("error") or answer.get("advice") or status)
 
     def _prepared(self, step: Step, given: Json, made: list[Step]) -> str | None:
-        """Make what a call needs and what nothing has made; return the advice if that fails.
-
-        A missing call without open arguments is inserted; a call is never made against its rule.
-        """
+        """Make what a call needs and what nothing has made; return the advice if that fails."""
         tool = tools()[step.tool].for_call(given)
         for number in range(_MOST_INSERTED):
             missing = self.session.missing(tool)
@@ -139,10 +136,7 @@ class Execution:
     # --- several steps ---------------------------------------------------------------------------
 
     def _after_failure(self, step: Step, why: str, pending: Sequence[Step]) -> list[Step]:
-        """Return what is made after a step failed: a new plan, or what does not hang on it.
-
-        A write that failed ends the plan: what comes after it would see another state.
-        """
+        """Return what is made after a step failed: a new plan, or what does not hang on it."""
         if self.replan is not None and self.replans < MOST_REPLANS:
             self.replans += 1
             try:

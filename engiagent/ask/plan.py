@@ -118,11 +118,7 @@ def _value(node: ast.expr, answer: Any) -> Any:
 
 
 def step(value: Any, name: str) -> Any:
-    """Return what a value has at one step of a path.
-
-    A list is entered by number, or by the ``name`` or ``id`` of an item; where several items have
-    the name, by ``name/component``.
-    """
+    """Return what a value has at a step: a key, a number, or the name or id of an item."""
     if isinstance(value, Mapping) and name in value:
         return value[name]
     if isinstance(value, list):
@@ -153,10 +149,7 @@ def _there(value: Any) -> str:
 
 
 def follow(value: Any, path: str) -> list[Any]:
-    """Return what stands along a path as ``figures.energy_cost.value``, the answer first.
-
-    A key that has dots itself, as ``zone.room.temperature``, is found as a whole.
-    """
+    """Return what stands along a path, the answer first; a key with dots is found as a whole."""
     parts, trail = [part for part in path.replace("[", ".").replace("]", "").split(".") if part], []
     trail.append(value)
     while parts:
@@ -202,10 +195,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in the order in which they are made.
-
-    ``unused`` are figures of the question that enter no call, each with the reason.
-    """
+    """Steps in their order; ``unused`` are figures that enter no call, with the reason."""
 
     question: str
     steps: tuple[Step, ...] = ()
@@ -267,10 +257,7 @@ def resolved(value: Any, answers: Mapping[str, Any]) -> Any:
 
 
 def read_plan(text: str, file: str, staff: Staff) -> Plan:
-    """Return the plan of a JSON text.
-
-    Raises InputError with the place, for what the schema refuses and for what :func:`faults` finds.
-    """
+    """Return the plan of a JSON text; InputError for what the schema or :func:`faults` refuse."""
     return plan_of(loads_strict(text, file), file, staff)
 
 
@@ -300,10 +287,7 @@ def step_of(entry: Json) -> Step:
 
 
 def faults(plan: Plan, staff: Staff, done: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield what is wrong with a plan, after the calls that are ``done``.
-
-    That an argument is open is no fault: it is a question to the user.
-    """
+    """Yield what is wrong with a plan after some calls; an open argument is a question instead."""
     ids = [step.id for step in plan.steps]
     for name in {name for name in ids if ids.count(name) > 1 or name in done}:
         yield f"there are two steps {name}"

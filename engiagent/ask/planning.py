@@ -71,10 +71,7 @@ def archive() -> Mapping[str, Workflow]:
 
 
 def similar(question: str, known: Sequence[Workflow] | None = None) -> tuple[Workflow, ...]:
-    """Return the workflows to show beside a question, the most relevant first.
-
-    A question that is word for word in the archive is not shown its own workflow.
-    """
+    """Return the workflows to show beside a question, the best first, never its own."""
     others = [
         w
         for w in (known or tuple(archive().values()))

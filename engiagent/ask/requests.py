@@ -85,11 +85,7 @@ class Model:
         check: Callable[[Json], Any],
         card: Card | None = None,
     ) -> Any:
-        """Return what ``check`` makes of the reply to a request; it raises for what does not fit.
-
-        Raises ModelError when the model refuses, cannot be reached, is out of budget or does not
-        fit twice.
-        """
+        """Return what ``check`` makes of the reply; ModelError when none fits."""
         text = "\n\n".join(f"## {title}\n{body}" for title, body in sections if body)
         model, effort = (COORDINATOR, "medium") if card is None else (card.model, card.effort)
         request = Request(

@@ -215,10 +215,7 @@ def _annotated(problem: Problem) -> bool:
 def source_of(
     problem: Problem | None, blueprint: Blueprint | None, folder: Path, name: str
 ) -> tuple[Any, Blueprint | None]:
-    """Return problem and blueprint as the checker takes them: components written out.
-
-    Without a problem every number of the blueprint counts as given by the user.
-    """
+    """Return problem and blueprint as the checker takes them: components written out."""
     expanded = None if blueprint is None else expand(blueprint)
     if problem is not None or blueprint is None or expanded is None:
         return problem, expanded
@@ -233,10 +230,7 @@ def without_schedule(
     not_understood: Sequence[str],
     contradictions: Sequence[str] = (),
 ) -> Certificate:
-    """Return the certificate of a problem that nothing was solved for, and why.
-
-    It is ill-posed where data are missing or statements clash, else undecided.
-    """
+    """Return the certificate of a problem that nothing was solved for, and why."""
     level = {"status": "unchecked", "findings": ["there is no schedule to check"]}
     certificate = Certificate(
         verdict="undecided",
@@ -302,11 +296,7 @@ class Tight:
 
 
 def least_slack(certificate: Mapping[str, Any], count: int = 3) -> list[Tight]:
-    """Return the limits that hold with the least slack; an equation has none.
-
-    Of those with equal slack the ones that rest on words of the text come first. That a quantity
-    is not negative, or whole, is no limit that anybody asks about.
-    """
+    """Return the limits that hold with the least slack, those with words of the text first."""
     levels = certificate.get("levels") or {}
     rows = []
     for entry in (levels.get("algebra") or {}).get("checks") or []:
@@ -342,10 +332,7 @@ def title_of(check: Mapping[str, Any]) -> str:
 
 
 def executed(certificate: Mapping[str, Any]) -> list[str]:
-    """Return by how much results come out another way than the plan's own scheme has them.
-
-    One line for each quantity at its worst period, powers and energies first.
-    """
+    """Return by how much results of an execution differ from the plan, a line for each quantity."""
     physics = (certificate.get("levels") or {}).get("physics") or {}
     rows = []
     for entry in physics.get("results") or []:
@@ -363,10 +350,7 @@ def executed(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def not_shown(certificate: Mapping[str, Any]) -> list[str]:
-    """Return what is open: why a verdict is not ``certified``.
-
-    Each reason stands once, however many checks share it.
-    """
+    """Return why a verdict is not ``certified``, each reason once."""
     levels = certificate.get("levels") or {}
     reasons: dict[str, None] = {}
     for name in ("data", "algebra", "physics", "optimality"):

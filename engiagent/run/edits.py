@@ -162,11 +162,7 @@ def _shown(value: Any) -> str:
 
 
 def by_user(note: str, change: Json, stated: Any = None) -> Json:
-    """Return the provenance of a value of the user.
-
-    ``note``: what was done, in words. ``change``: ``name, before, after, unit``. ``stated``: the
-    provenance so far: what was changed before stays listed, with its first value.
-    """
+    """Return the provenance of a value of the user, with what it replaces at first."""
     earlier = stated.get("replaces", []) if isinstance(stated, Mapping) else []
     known = {entry["name"]: entry for entry in earlier}
     if change["name"] in known:

@@ -119,13 +119,7 @@ def second_opinion(
     mapping: Any = None,
     requirements: Requirements | None = None,
 ) -> Opinion:
-    """Solve what is stated with another solver and return what it says of the optimum.
-
-    ``problem``, ``solution``, ``blueprint``, ``folder``, ``name``, ``mapping``, ``requirements``:
-    as for :func:`engiagent.run.certify.certify`. ``solver``: a backend, as ``highs`` or ``scip``.
-    ``options``: limits; the backend is ``solver``. Raises EngiagentError when the solver is unknown
-    or has solved the plan itself.
-    """
+    """Have another backend solve what is stated; refuse the one that made the plan."""
     first = _first_solver(solution)
     if first is not None and first.lower().partition(" ")[0] == solver:
         other = "scip" if solver == "highs" else "highs"
@@ -208,10 +202,7 @@ BEST_WITHIN: Final = 60.0
 
 @dataclass(frozen=True)
 class Best:
-    """The best plan that a solver finds for what somebody's schedule was made for.
-
-    ``proven`` says whether the solver claims that there is none better.
-    """
+    """The best plan that a solver finds, and whether it claims that there is none better."""
 
     value: float
     proven: bool
@@ -224,10 +215,7 @@ class Best:
 
 
 def find_best(blueprint: Blueprint | None, folder: Path, options: SolveOptions) -> Best | None:
-    """Return the best plan of a blueprint; None where a solver finds none in time.
-
-    Raises KeyboardInterrupt when the solver was interrupted.
-    """
+    """Return the best plan of a blueprint; None where a solver finds none in time."""
     if blueprint is None or blueprint.kind == "definitions":
         return None
     if options.time_limit is None:

@@ -56,12 +56,7 @@ def keep_check(
     blueprint: Blueprint | None,
     folder: Path,
 ) -> None:
-    """Write a check into a new folder: problem, blueprint, schedule and certificate.
-
-    ``out``: the folder. ``schedule``: the schedule where it lies now; it is copied. ``folder``:
-    where the blueprint's data files lie. Raises InputError when the folder holds something already
-    or cannot be written to.
-    """
+    """Write a check into a new folder: problem, blueprint, a copy of the schedule, certificate."""
     name = SCHEDULE + schedule.path.suffix.lower()
     real = schedule.path.resolve()  # the user's own link may be followed
     content = open_inside(real.parent, real.name)
@@ -86,10 +81,7 @@ def keep_check(
 
 
 def kept_schedule(run: Path) -> KeptSchedule | None:
-    """Return the schedule that a run folder holds, its own or somebody's; None without one.
-
-    Raises InputError when the record names a schedule in a way that nothing here writes.
-    """
+    """Return the schedule that a run folder holds, its own or somebody's; None without one."""
     asked = read_record(run).get("asked") or {}
     name, record, taken = asked.get("schedule"), str(run / "run.json"), _taken(run)
     exact, solver = asked.get("exact", False), asked.get("second_solver")
@@ -156,12 +148,7 @@ class Difference:
 
 
 def compare(text: str, again: Mapping[str, Any], file: str) -> tuple[Difference, ...]:
-    """Return where a stored certificate and one that was made again differ.
-
-    ``text``: the stored certificate. ``again``: the one made from the inputs as they are now, as
-    :meth:`~engiagent.verify.Certificate.to_dict` returns it. ``file``: what to call the stored one
-    in messages. Raises InputError when the stored one is no certificate.
-    """
+    """Return where the text of a stored certificate and one that was made again differ."""
     stored = read_certificate(text, file)
     found = []
     content = {key: value for key, value in stored.items() if key != SEAL}

@@ -32,7 +32,7 @@ def test_a_run_by_options_is_traced_resumed_and_replayed(tmp_path: Path) -> None
     script = Plays(analyse=analysis(broken), repair=NOTHING, diagnose=NOBODY)
     with serving(script) as server:
         asked = ("--engine", "anthropic", "--base-url", server.url, "--max-tokens", 60_000)
-        policy = ("--readings", 1)
+        policy = ("--readings", 1, "--memory", "none")
         cut = invoke("run", DAY, *asked, *ALONE, *policy, "--out", out, "--json")
         assert json.loads(cut.stdout)["verdict"] == "undecided"
     kept = json.loads((out / "run.json").read_text())["asked"]
@@ -58,7 +58,7 @@ def test_a_run_by_options_is_traced_resumed_and_replayed(tmp_path: Path) -> None
     assert len(json.loads(invoke("trace", out, "--json").stdout)["resumed"]) == 1
     assert "resumed" in invoke("trace", out).stdout
 
-    replayed = invoke("run", "--replay", out, *policy, "--memory", "none", "--out", tmp_path / "s")
+    replayed = invoke("run", "--replay", out, *policy, "--out", tmp_path / "s")
     assert replayed.exit_code == cut.exit_code
     names = [sorted(p.name for p in (d / "exchanges").iterdir()) for d in (out, tmp_path / "s")]
     assert names[0] == names[1]

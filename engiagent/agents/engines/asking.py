@@ -62,10 +62,7 @@ class Asking:
     def engine(
         self, run: Path, budget: Budget, problem: Problem | None = None, *, resumed: bool = False
     ) -> LanguageModel:
-        """Return the engine of a run, which keeps its exchanges in the run's folder.
-
-        Of a ``resumed`` run what the folder already has is answered from there.
-        """
+        """Return the engine of a run, which keeps its exchanges in the run's folder."""
         source = run if resumed else self.replay
         kept = [] if source is None else kept_exchanges(source)
         asked = None if self.replay is not None else self._exchange()
@@ -172,10 +169,7 @@ class Rehearsed:
 def rehearsed(
     problem: Problem, asking: Asking, budget: Budget, overrides: Mapping[str, str]
 ) -> tuple[Rehearsed, ...]:
-    """Return the request that does not hang on an answer: the first reading of the text.
-
-    What is asked after it hangs on the blueprint that comes back.
-    """
+    """Return the request that does not hang on an answer: the first reading of the text."""
     board = Board(
         problem=problem,
         data=Path(problem.folder),

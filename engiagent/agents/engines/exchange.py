@@ -107,10 +107,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back: what the model wrote, and the tokens of all attempts.
-
-    ``model`` is who says that it answered, ``fault`` why the text is no answer.
-    """
+    """What came back: the text, the tokens of all attempts, who answered, or the fault."""
 
     text: str
     tokens: Tokens = field(default_factory=Tokens)
@@ -143,10 +140,7 @@ class Exchange(Protocol):
     """Who carries requests to a model."""
 
     def send(self, request: Request, seconds: float | None = None) -> Reply:
-        """Return the reply; a fault instead of an exception for what a server or a model did.
-
-        ``seconds`` is how long there is at most.
-        """
+        """Return the reply within some seconds; a fault for what a server or a model did."""
         ...
 
 

@@ -133,10 +133,7 @@ Read = Callable[[Reply], Any]
 
 @dataclass
 class LanguageModel:
-    """Answers every kind of question in the words of a model.
-
-    The engine keeps the run's budget within a turn, the coordinator between turns.
-    """
+    """Answers every kind of question in the words of a model, within the run's budget."""
 
     exchange: Exchange
     prices: Prices
@@ -157,11 +154,7 @@ class LanguageModel:
         return self.answer(self.prompting.request(question), partial(_value, question=question))
 
     def answer(self, request: Request, read: Read) -> Answer:
-        """Return what ``read`` makes of the reply to a request.
-
-        ``read`` returns the answer, or the fault that a reply has; after one that does not fit the
-        model is asked once more.
-        """
+        """Return what ``read`` makes of the reply; one that does not fit is asked for once more."""
         said, usage = self._asked(request, read)
         if isinstance(said, Fault) and said.kind == "reply-malformed":
             again = self._again(request, said)

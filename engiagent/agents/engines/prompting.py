@@ -163,11 +163,7 @@ MOST_CELL: Final = 40
 
 @dataclass(frozen=True)
 class Prompting:
-    """Makes requests of questions, to the cards' models or to one for all of them.
-
-    ``exemplars`` are solved problems to show the analyzer, ``boundary`` is the mark around what
-    others wrote.
-    """
+    """Makes requests of questions; ``boundary`` is the mark around what others wrote."""
 
     model: str | None = None
     exemplars: Sequence[str] = ()

@@ -43,10 +43,7 @@ _MARKED: Final = re.compile(r"^(.*?)\[([^\[\]]+)\](.*)$", re.DOTALL)
 
 @dataclass
 class Quoting:
-    """Finds quotes in a text, each at a place of its own where there are several.
-
-    What stands before ``begin``, where the text proper begins, is searched last.
-    """
+    """Finds quotes in a text, each at a place of its own; before ``begin`` it searches last."""
 
     text: str
     begin: int = 0
@@ -280,10 +277,7 @@ class Placing:
         return full
 
     def units(self, key: str, text: str) -> str:
-        """Return a unit, or an expression with units, with what the problem's text settles.
-
-        Cents are those of the text's one currency, tons are of refrigeration where it says so.
-        """
+        """Return a unit, or an expression with units, with what the problem's text settles."""
         if key == UNIT:
             return self._settled(text)
         if key not in EXPRESSIONS:
@@ -332,10 +326,7 @@ class Placing:
         return [found for entry in entries for found in self.unused(entry)]
 
     def unused(self, entry: Json) -> list[Json]:
-        """Return the places of what enters no equation: words, a cell, a column, a data file.
-
-        None where it does not stand.
-        """
+        """Return the places of what enters no equation: words, a cell, a column, a data file."""
         if not (isinstance(entry, dict) and isinstance(entry.get("quote"), str)):
             return [entry]
         reason = entry.get("reason", "")

@@ -22,11 +22,7 @@ from engiagent.verify.tolerances import TOLERANCES
 
 @dataclass(frozen=True)
 class Row:
-    """A row or a bound (``bounds:`` and the variable) of a reading, as a reader sees it.
-
-    The formula is in quantity names, with the values of parameters that are single numbers; the
-    quote are the words that it rests on, ``names`` the quantities in it.
-    """
+    """A row or a bound of a reading, in quantity names, with the words that it rests on."""
 
     id: str
     formula: str
@@ -185,10 +181,7 @@ def _used(text: str, quantities: Mapping[str, str], core: Core) -> frozenset[str
 
 
 def counterpart(row: Row, others: Sequence[Row]) -> Row | None:
-    """Return the row of the other reading about the same: alike quantities, then words and form.
-
-    None where no row has words in common, or is a bound or an equation as this one is.
-    """
+    """Return the row of the other reading about the same: alike quantities, then words and form."""
 
     def form(one: Row) -> tuple[bool, bool]:
         return one.id.startswith("bounds:"), "==" in one.formula

@@ -89,10 +89,7 @@ class Nomenclature:
 
 
 def nomenclature(blueprint: Blueprint, folder: Path | None = None) -> Nomenclature:
-    """Return the names of every quantity that enters a constraint or the goal of a first reading.
-
-    ``folder`` is where its data files lie, from which index sets may be read.
-    """
+    """Return the names of every quantity that enters a constraint or the goal of a reading."""
     core = expand(blueprint).core
     declarations = Declarations(core, folder)
     used = entering(core)

@@ -61,10 +61,7 @@ def normalise(blueprint: Blueprint, names: Nomenclature) -> tuple[Blueprint, tup
 
 
 def _declared(core: Core, names: Nomenclature, supplied: list[str]) -> dict[str, Any]:
-    """Return the fields of the core in which names of the nomenclature are those of variables.
-
-    Most of these have a dot; a name without one is the reading's own where it declares it.
-    """
+    """Return the fields of the core in which names of the nomenclature are those of variables."""
     own = {v.quantity: v.name for v in core.decision_variables if v.quantity}
     own |= {e.quantity: e.name for e in core.expressions if e.quantity}
     groups = (core.decision_variables, core.expressions, core.parameters, core.sets)

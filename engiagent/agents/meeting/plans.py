@@ -174,10 +174,7 @@ class Mapped:
 
 
 def mapped(values: Mapping[str, Values], side: Side) -> Mapped:
-    """Return a plan, given by quantity, in the variables of ``side``.
-
-    A quantity left over on both is paired by dimension and index shape where that is unique.
-    """
+    """Return a plan, given by quantity, in the variables of ``side``."""
     shared: dict[str, Floats] = {}
     pairs: dict[str, str] = {}
     faults: list[str] = []

@@ -86,10 +86,7 @@ def numbers() -> Mapping[str, int]:
 
 
 def call(name: str, *arguments: Any) -> int:
-    """Call the kernel.
-
-    Raises OSError with what the kernel answered; ENOSYS where the call has no number here.
-    """
+    """Call the kernel; OSError with what it answered, ENOSYS where the call has no number here."""
     number = numbers().get(name)
     if number is None:
         raise OSError(_ENOSYS, os.strerror(_ENOSYS))
@@ -110,10 +107,7 @@ def prctl_pointer(option: int, mode: int, pointer: Any) -> int:
 
 
 def drop_capabilities() -> None:
-    """Give up every privilege of root for good; nothing where there is none.
-
-    Raises OSError when the kernel refuses.
-    """
+    """Give up every privilege of root for good; nothing where there is none."""
     if os.geteuid() == 0:
         for capability in range(_MOST_CAPABILITIES):
             try:
@@ -168,12 +162,7 @@ def handled(version: int) -> int:
 
 
 def restrict(rules: Iterable[tuple[str, int]], version: int) -> None:
-    """Leave this process, and all it starts, only what the rules allow; TCP never.
-
-    ``rules``: paths, each with the rights below it; one that does not exist is left out.
-    ``version``: as :func:`abi` returns it. Raises OSError when the kernel refuses; ``no_new_privs``
-    has to be set before.
-    """
+    """Leave this process only the rights below the paths of the rules; TCP never."""
     rights = handled(version)
     net, scopes = _TCP if version >= 4 else 0, _SCOPES if version >= 6 else 0
     size = 8 if version < 4 else 16 if version < 6 else 24
@@ -231,11 +220,7 @@ Line = tuple[int, int, int, int]
 
 
 def filter_lines(machine: str, numbers: Mapping[str, int], pid: int) -> list[Line]:
-    """Return the filter as lines of (code, jump if true, jump if false, value).
-
-    ``machine``: the processor, as :func:`platform.machine` names it. ``numbers``: of system calls.
-    ``pid``: of the process to confine, the only one that it may signal.
-    """
+    """Return the filter as lines of (code, jump if true, jump if false, value)."""
     lines: list[Line] = [
         (_LOAD, 0, 0, 4),
         (_EQUAL, 1, 0, _AUDIT[machine]),
@@ -256,10 +241,7 @@ def filter_lines(machine: str, numbers: Mapping[str, int], pid: int) -> list[Lin
 
 
 def confine() -> None:
-    """Confine this process, every thread of it to come, for good.
-
-    Raises OSError when the kernel has no such filter; ``no_new_privs`` has to be set before.
-    """
+    """Confine this process and its threads for good, after ``no_new_privs``."""
     known = numbers()
     if not known:
         raise OSError(_ENOSYS, "no filter is known for this processor")

@@ -99,10 +99,7 @@ _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib
 
 @dataclass(frozen=True)
 class Places:
-    """What may be read, and which folders only listed.
-
-    This package itself is not among them: the answers to its problems lie in it.
-    """
+    """What may be read or listed; not this package, in which the answers to its problems lie."""
 
     readable: tuple[str, ...]
     listable: tuple[str, ...]
@@ -158,11 +155,7 @@ Schedule = Mapping[str, "npt.NDArray[np.float64]"]
 
 
 def read_answer(folder: Path, max_bytes: int) -> tuple[Schedule, float | None]:
-    """Return the schedule that a script left, and the objective that it claims.
-
-    Raises InputError when there is no such file, or anything in it is not a finite number under a
-    plain name.
-    """
+    """Return the schedule that a script left, and the objective that it claims."""
     content = open_inside(folder, RESULT, max_bytes=min(max_bytes, MOST_BYTES))
     _measure(content)
     try:
@@ -195,10 +188,7 @@ def read_answer(folder: Path, max_bytes: int) -> tuple[Schedule, float | None]:
 
 
 def _measure(content: bytes) -> None:
-    """Refuse an answer that is too large to be parsed, before any of it is.
-
-    Raises InputError when it holds more values, lists or objects than an answer may.
-    """
+    """Refuse an answer that is too large to be parsed, before any of it is."""
     marks = {"values": content.count(b","), "lists": content.count(b"[")}
     for what, count in marks.items():
         if count > MOST_NUMBERS:

@@ -268,17 +268,7 @@ def run_script(
     *,
     files: tuple[str, ...] | None = None,
 ) -> ScriptResult:
-    """Run a Python script where it can touch nothing but a folder of its own.
-
-    The script finds copies of the data beside itself, and writes its schedule as JSON into the
-    file that its first argument names, ``schedule.json``: an object of numbers or lists of
-    numbers by quantity.
-
-    ``path``: the script; it is copied. ``data_folder``, ``files``: whence data are copied: the
-    named files, or every plain file that lies there. ``limits``: what it may take. Raises
-    SandboxError when the machine lacks a layer; nothing was run then; InputError when the script or
-    a file is unreadable.
-    """
+    """Run a Python script with copies of data in a folder of its own, and nothing else."""
     allowed = limits or Limits()
     real = path.resolve()  # the user's own link may be followed
     script = open_inside(real.parent, real.name)
