@@ -19,10 +19,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, Literal
 
-from engiagent.agents.budgets import Budget
 from engiagent.agents.coordinator import Guidance
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.exchange import FOLDER
+from engiagent.agents.protocol import Budget
 from engiagent.agents.running import Run, RunOutcome
 from engiagent.errors import EngiagentError, InputError
 from engiagent.run.certify import certify

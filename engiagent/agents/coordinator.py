@@ -6,6 +6,7 @@ not is worth every try that is left.
 """
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -15,12 +16,20 @@ from time import perf_counter
 from typing import Any, Final, Literal
 
 from engiagent.agents.analyzer import Analyzer
-from engiagent.agents.budgets import Budget, Meter
 from engiagent.agents.evaluator import Certifier, Evaluator
 from engiagent.agents.faults import REPLIES, of_error, standing, taxonomy, worst_first
 from engiagent.agents.memory import Memory
 from engiagent.agents.modeler import Claim, Modeler, Solver
-from engiagent.agents.protocol import Agent, AgentName, Board, Engine, Fault, Instruction, Outcome
+from engiagent.agents.protocol import (
+    Agent,
+    AgentName,
+    Board,
+    Budget,
+    Engine,
+    Fault,
+    Instruction,
+    Outcome,
+)
 from engiagent.agents.routing import Policy, Route, Router, main_way
 from engiagent.agents.verifier import Verifier
 from engiagent.errors import EngiagentError
@@ -58,7 +67,7 @@ class Coordinator:
 
     agents: Mapping[AgentName, Agent]
     router: Router
-    meter: Meter
+    budget: Budget
     memory: Memory | None = None
     # what a turn happens in, as a stage of a run
     stage: Callable[[AgentName, Board], AbstractContextManager[Any]] | None = None
@@ -70,7 +79,7 @@ class Coordinator:
 
     def run(self, board: Board, first: AgentName = "analyzer") -> Ended:
         """Let agents work until the result is good, nobody can go on, or a budget is used up."""
-        best, gains, step = board, Gains(), 0
+        best, gains, step, begun = board, Gains(), 0, time.monotonic()
         route = main_way(first)
         outcome: Outcome | None = None
 
@@ -79,9 +88,12 @@ class Coordinator:
             return Ended(best, reason, stopped, faults, error)
 
         while route.target is not None:
-            spent = self.meter.spent()
-            if spent is not None:
-                return ended(spent, stopped=True)
+            minutes = (time.monotonic() - begun) / 60.0
+            if step >= self.budget.steps:
+                return ended(f"{step} turns of agents are used up", stopped=True)
+            if self.budget.minutes is not None and minutes >= self.budget.minutes:
+                used = f"{minutes:.1f} of {self.budget.minutes:g} minutes are used up"
+                return ended(used, stopped=True)
             if route.script:
                 board = board.having(scripting=True, blueprint=None, draft=None)
             board = board.having(instruction=self._instruction(route))
@@ -90,7 +102,6 @@ class Coordinator:
                 faults = dict.fromkeys((*outcome.faults, *standing(board.instruction.faults)))
                 outcome = replace(outcome, faults=tuple(faults))
             board = board.having(**outcome.changes)
-            self.meter.count(outcome.usage)
             self._learn(route, outcome)
             judged = None
             if outcome.agent == "evaluator":
@@ -105,7 +116,6 @@ class Coordinator:
             if exhausted is not None:
                 return ended(exhausted)
             route = self.router.after(outcome, board)
-            self.meter.usage += route.usage
             if route.target is not None:
                 self.router.note(route.target, route.trigger, route.faults)
         return ended(route.reasoning)
@@ -295,7 +305,7 @@ def team(
     return Coordinator(
         {agent.name: agent for agent in agents},
         Router(engine, guidance.policy or Policy(), guidance.memory),
-        Meter(guidance.budget or Budget()),
+        guidance.budget or Budget(),
         guidance.memory,
         stage,
         turn,

@@ -7,6 +7,7 @@ needs judgement: a language model by words; the offline engine only hands on wha
 plant block or stored as a reading. Nothing that an engine says counts until the checker agrees.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,12 +17,32 @@ from typing import Any, Final, Literal, Protocol, get_args
 
 from engiagent.agents.meeting import Meeting
 from engiagent.blueprint import Blueprint
-from engiagent.errors import EngiagentError
+from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.program import Program
 from engiagent.run.sandbox.running import ScriptResult
 from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.text import Problem
+
+STEPS: Final = 24
+"""Agents' turns, unless the user says otherwise; the main way takes five."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a run may take, in turns, tokens in and out, USD and minutes; None for no limit."""
+
+    steps: int = STEPS
+    tokens: int | None = None
+    cost: float | None = None
+    minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            # A limit that is no number compares with nothing, and so would never end a run.
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise InputError(f"--max-{name} is no amount", found=repr(value))
+
 
 AgentName = Literal["analyzer", "modeler", "verifier", "solver", "evaluator"]
 AGENTS: Final[tuple[AgentName, ...]] = ("analyzer", "modeler", "verifier", "solver", "evaluator")

@@ -14,14 +14,12 @@ from engiagent.agents.faults import SAME, Kind, taxonomy, worst_first
 from engiagent.agents.memory import Memory
 from engiagent.agents.protocol import (
     AGENTS,
-    NOTHING,
     AgentName,
     Board,
     Engine,
     Fault,
     Outcome,
     Question,
-    Usage,
     ask,
 )
 from engiagent.agents.verifier import wanted
@@ -69,7 +67,6 @@ class Route:
     decided_by: DecidedBy
     trigger: Fault | None = None
     faults: tuple[Fault, ...] = ()
-    usage: Usage = NOTHING
     script: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,8 +88,8 @@ def main_way(target: AgentName) -> Route:
     return Route(target, "", "medium", 1.0, "the main way", "main way")
 
 
-def _end(why: str, trigger: Fault | None = None, usage: Usage = NOTHING) -> Route:
-    return Route(None, "", "low", 0.0, why, "end", trigger, usage=usage)
+def _end(why: str, trigger: Fault | None = None) -> Route:
+    return Route(None, "", "low", 0.0, why, "end", trigger)
 
 
 @dataclass
@@ -234,13 +231,12 @@ class Router:
             return by_script
         values = {"faults": faults, "tried": tuple(self.tried), "blueprint": board.blueprint}
         question = Question("coordinator", "diagnose", board, values)
-        answer = ask(self.engine, question)
-        said = answer.value
+        said = ask(self.engine, question).value
         if said is None or said["agent"] not in AGENTS or lacking(said["agent"], board):
-            return _end(f"nobody is left to mend it: {worst.message}", worst, answer.usage)
+            return _end(f"nobody is left to mend it: {worst.message}", worst)
         words = (said["strategy"], said["priority"], float(said["estimated_success"]))
         why = said["reasoning"]
-        return Route(said["agent"], *words, why, "diagnosis", worst, faults, answer.usage)
+        return Route(said["agent"], *words, why, "diagnosis", worst, faults)
 
     def _tries(self, agent: AgentName, fault: Fault) -> int:
         return self.tried.count((agent, fault.signature))

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from engiagent.agents.budgets import Budget
 from engiagent.agents.coordinator import ALONE, Guidance
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.offline import OfflineEngine
-from engiagent.agents.protocol import Engine
+from engiagent.agents.protocol import Budget, Engine
 from engiagent.agents.running import Run, RunOutcome
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError

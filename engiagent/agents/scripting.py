@@ -18,7 +18,7 @@ from engiagent.errors import EngiagentError, SandboxError
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.run.certify import certify
 from engiagent.run.sandbox.limits import RESULT, Limits
-from engiagent.run.sandbox.running import answer_text, layers, run_text
+from engiagent.run.sandbox.running import answer_text, layers, run_script
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.requirements import Requirements, parse_requirements
@@ -59,7 +59,7 @@ def executed(board: Board) -> Outcome:
     assert board.script is not None
     assert board.problem is not None
     files = tuple(board.problem.data)
-    result = run_text(board.script, board.problem.folder, files, limits_of(board))
+    result = run_script(board.script, board.problem.folder, files, limits_of(board))
     if result.status == "done":
         return Outcome("solver", f"script: done ({result.layers})", {"scripted": result})
     said = " / ".join(result.output.strip().splitlines()[-_SHOWN_LINES:])

@@ -227,11 +227,16 @@ class Answered:
             "usage": None if self.usage is None else dict(self.usage),
         }
 
-    def _repr_html_(self) -> str:
-        """Show it in a notebook."""
-        from engiagent.ask.page import fragment
-
-        return fragment(self)
+    def notes(self) -> list[str]:
+        """Return what a reader has to know beside the findings."""
+        return [
+            *(f"Assumed: {text}" for text in self.assumptions),
+            *(f"Assumed: {item['figure']}: {item['reason']}" for item in self.plan.unused),
+            *(f"Not done: {text}" for text in self.not_done),
+            *(f"Struck out: {item['figure']} in “{item['context']}”" for item in self.struck_out),
+            *(f"Open: {item.question}" for item in self.questions),
+            *(f"Hired: {card['id']} for {', '.join(card['tools'])}" for card in self.hired),
+        ]
 
 
 def answered(draft: Answered, wanted: Sequence[Wanted], prose: str) -> Answered:

@@ -7,18 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
-from engiagent.agents.protocol import Usage
+from engiagent.agents.protocol import Budget, Usage
 from engiagent.ask.answers import Answered, answered
 from engiagent.ask.cards import Staff
 from engiagent.ask.execution import Execution
-from engiagent.ask.page import page
 from engiagent.ask.plan import Open, Plan, Step, filled, open_arguments
 from engiagent.ask.planning import Planner, Planning
 from engiagent.ask.requests import Model
 from engiagent.errors import InputError
-from engiagent.run.folder import CALLS, REPORT, RunFolder
+from engiagent.run.folder import CALLS, RunFolder
 from engiagent.tools.registry import Json, Watch
 from engiagent.tools.stored import opened
 from engiagent.tools.supervision import Session
@@ -139,12 +137,11 @@ class Inquiry:
             self.watch.said(0.0, f"{line.get('kind') or line.get('tool')} …")
 
     def _written(self, found: Answered, session: Session) -> Answered:
-        """Write plan, calls, answer and page into the folder."""
+        """Write plan, calls and answer into the folder."""
         document = found.to_dict()
         self.folder.write(PLAN, _json(document["plan"]))
         self.folder.write(CALLS, session.graph.to_json())
         self.folder.write(ANSWER, _json(document))
-        self.folder.write(REPORT, page(found))
         return found
 
 

@@ -27,8 +27,8 @@ from typing import Any, Final
 
 from jsonschema import Draft202012Validator
 
-from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
+from engiagent.agents.protocol import Budget
 from engiagent.ask.answers import Answered
 from engiagent.ask.asking import WORKSPACE, Inquiry
 from engiagent.ask.cards import packaged

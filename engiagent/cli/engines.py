@@ -8,10 +8,10 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from engiagent.agents.budgets import Budget
 from engiagent.agents.coordinator import Guidance
 from engiagent.agents.engines.asking import Asking, rehearsed
 from engiagent.agents.memory import Memory, default_path
+from engiagent.agents.protocol import Budget
 from engiagent.agents.routing import Policy
 from engiagent.blueprint import Blueprint
 from engiagent.cli.exit_codes import ExitCode

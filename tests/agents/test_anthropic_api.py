@@ -210,7 +210,6 @@ def test_an_exchange_is_answered_again_from_disk(tmp_path: Path) -> None:
     again = Recorder(None, tmp_path / "other", kept_exchanges(tmp_path))
     # Another boundary and another limit are no other question.
     assert again.send(request(2000, boundary="data-2222")) == said
-    assert again.replayed == 1
     missing = again.send(request())
     assert missing.fault is not None
     assert missing.fault.kind == "engine-unreachable"

@@ -15,11 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 from engiagent.agents.bench import judge, read_answer
-from engiagent.agents.budgets import Budget
 from engiagent.agents.coordinator import ALONE, Guidance
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.exchange import Exchange, Reply, Request
-from engiagent.agents.protocol import AGENTS
+from engiagent.agents.protocol import AGENTS, Budget
 from engiagent.agents.routing import Policy
 from engiagent.agents.running import RunOutcome
 from engiagent.agents.runs import resume_run, run_problem

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from engiagent.agents.analyzer import Analyzer
-from engiagent.agents.budgets import Budget, Meter
 from engiagent.agents.coordinator import Coordinator, Ended
 from engiagent.agents.evaluator import Evaluator
 from engiagent.agents.faults import taxonomy
@@ -21,6 +20,7 @@ from engiagent.agents.protocol import (
     AgentName,
     Answer,
     Board,
+    Budget,
     Engine,
     Fault,
     Instruction,
@@ -103,7 +103,7 @@ def run(engine: Engine, memory: Memory | None = None) -> Ran:
     }
     records: list[Any] = []
     router = Router(engine, memory=memory)
-    coordinator = Coordinator(agents, router, Meter(Budget()), memory, on_record=records.append)
+    coordinator = Coordinator(agents, router, Budget(), memory, on_record=records.append)
     board = Board(problem=problem, data=DAY, name=problem.id, options=SolveOptions())
     return Ran(coordinator.run(board), records)
 

@@ -44,9 +44,6 @@ def test_every_workflow_of_the_archive_answers_its_question(name: str, tmp_path:
     assert found.status == "answered", found.not_done
     assert len(found.findings) == len(archive()[name].plan.findings)
     assert all(finding["value"] is not None for finding in found.findings)
-    page = (tmp_path / "a" / "report.html").read_text("utf-8")
-    assert "<script" not in page
-    assert found.prose in found._repr_html_()
 
 
 # --- faults --------------------------------------------------------------------------------------

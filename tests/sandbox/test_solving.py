@@ -10,7 +10,7 @@ from engiagent.cli.exit_codes import ExitCode, of_error
 from engiagent.errors import SandboxError
 from engiagent.run.certify import certify
 from engiagent.run.sandbox.limits import RESULT, Limits
-from engiagent.run.sandbox.running import answer_text, run_text
+from engiagent.run.sandbox.running import answer_text, run_script
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
 from tests.sandbox.support import CONFINED, ROOT, SCRIPTS
@@ -25,7 +25,7 @@ ANSWER = json.loads((FOLDER / "expert/answer.json").read_text())["objective"]["v
 def solve(text: str, folder: Path) -> Certificate:
     """Run a script on the merchant's day and have its schedule certified."""
     problem = Problem.load(FOLDER)
-    result = run_text(text, FOLDER, tuple(problem.data), Limits())
+    result = run_script(text, FOLDER, tuple(problem.data), Limits())
     assert result.status == "done", result.output
     (folder / RESULT).write_text(answer_text(result))
     blueprint = Blueprint.load(BLUEPRINT)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.anthropic_api import RETRIES, SECONDS, AnthropicExchange, key
 from engiagent.agents.engines.exchange import (
     FOLDER,
@@ -19,7 +18,7 @@ from engiagent.agents.engines.exchange import (
 )
 from engiagent.agents.engines.language_model import LanguageModel, Prices, load, packaged
 from engiagent.agents.engines.prompting import Prompting
-from engiagent.agents.protocol import Board, Fault, Question
+from engiagent.agents.protocol import Board, Budget, Fault, Question
 from engiagent.agents.retrieval import exemplars
 from engiagent.errors import EngiagentError, InputError
 from engiagent.solvers.result import SolveOptions

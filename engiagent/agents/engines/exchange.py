@@ -163,7 +163,6 @@ class Recorder:
     kept: list[Kept] = field(default_factory=list)
     # whether what was answered from it is written again: not in the folder that it is in
     copies: bool = True
-    replayed: int = 0  # how many were
     _count: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -174,7 +173,6 @@ class Recorder:
         """Return the kept reply to a request, else have it carried and keep it."""
         known = self._known(request.key)
         if known is not None:
-            self.replayed += 1
             if self.copies:
                 self._keep(request, known, replayed=True)
             return known

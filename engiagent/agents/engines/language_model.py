@@ -14,11 +14,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
-from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.exchange import Exchange, Reply, Request, Tokens, Turn
 from engiagent.agents.engines.prompting import Prompting
 from engiagent.agents.engines.wire import WireError, read_reply, said_form
-from engiagent.agents.protocol import NOTHING, Answer, Fault, Question, Usage, misfit
+from engiagent.agents.protocol import NOTHING, Answer, Budget, Fault, Question, Usage, misfit
 from engiagent.errors import InputError
 from engiagent.io.files import packaged_yaml
 

@@ -1,6 +1,6 @@
 """What a meeting of two readings comes to, as a certificate stores it, and what agreement settles.
 
-Beside the optimum agreement settles numbers, sentences and dynamics of both readings. A number of
+Beside the optimum agreement settles numbers and sentences of both readings. A number of
 the first reading is confirmed where the second uses the same SI value from an overlapping place of
 the text. What the second reading does not have stays open, by name.
 """
@@ -36,8 +36,6 @@ class Settled:
     # from which the first reading takes nothing: nor does the second, and they order nothing, or it
     # does, and the plan keeps what that reading makes of them
     sentences: tuple[str, ...] = ()
-    # quantities whose change from one instant to the next the second reading states
-    dynamics: tuple[str, ...] = ()
     # decisions of the first reading of which the second says nothing
     unspoken: tuple[str, ...] = ()
     # amounts of the text from which neither reading takes anything, whatever either says of it (an
@@ -90,7 +88,6 @@ def settled(first: Side, second: Side, problem: ProblemLike | None) -> Settled:
         tuple(name for name, holds in confirmed.items() if holds),
         tuple(name for name, holds in confirmed.items() if not holds),
         tuple(silent),
-        tuple(_dynamics(second)),
         unspoken(first, second, text, {name for name, holds in confirmed.items() if holds}),
         tuple(excused),
         tuple(taken),
@@ -207,23 +204,6 @@ def _spans(source: Any, text: str) -> Iterator[Span]:
             yield leaf.span
         elif leaf.quote and (start := text.find(leaf.quote)) >= 0:
             yield start, start + len(leaf.quote)
-
-
-def _dynamics(side: Side) -> Iterator[str]:
-    """Yield states that an equation of the reading itself carries from instant to instant."""
-    known = {v.name: v.quantity or v.name for v in side.core.decision_variables}
-    found: dict[str, None] = {}
-    for c in side.core.constraints:
-        if "==" not in c.expression:
-            continue
-        offset = {
-            str(getattr(node, "name", ""))
-            for node in walk(parse(c.expression))
-            for index in getattr(node, "indices", ())
-            if getattr(index, "op", "") in ("+", "-")
-        }
-        found |= {known[name]: None for name in sorted(offset) if name in known}
-    yield from found
 
 
 Outcome = Literal[

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +32,6 @@ from engiagent.run.sandbox.limits import (
 
 MB: Final = 1_000_000
 _POLL: Final = 0.05
-_GRACE: Final = 2.0
 _REPORT_BYTES: Final = 10_000
 
 
@@ -43,14 +42,7 @@ class Watched:
     output: bytearray = field(default_factory=bytearray)
     report: bytearray = field(default_factory=bytearray)
     ended_for: str | None = None
-
-    def said(self) -> list[dict[str, Any]]:
-        """Return what the child reported, line by line."""
-        lines = []
-        for line in bytes(self.report).splitlines():
-            with suppress(ValueError):
-                lines.append(json.loads(line))
-        return lines
+    code: int = 0  # of its end; that of a signal is negative
 
 
 def execute(
@@ -83,7 +75,9 @@ def execute(
         try:
             _watch(child, report, watched, work, limits)
         finally:
-            _end(child)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+            watched.code = child.wait()
     return watched, time.monotonic() - began
 
 
@@ -92,12 +86,13 @@ def _plan(
 ) -> dict[str, Any]:
     open_to = places()
     return {
+        "parent": os.getpid(),
         "work": str(work),
         "script": script,
         "result": RESULT,
         "report": report,
         "required": list(required),
-        "limits": {**vars(limits), "processes": _tasks_of_user() + limits.threads + 2},
+        "limits": vars(limits),
         "readable": list(open_to.readable),
         "listable": list(open_to.listable),
         "writable": list(open_to.writable),
@@ -125,18 +120,6 @@ def _environment(work: Path) -> dict[str, str]:
     }
 
 
-def _tasks_of_user() -> int:
-    """Return how many threads this user has now, which the limit on processes counts too."""
-    count, own = 0, os.getuid()
-    if not os.path.isdir("/proc/self"):
-        return 0
-    for entry in os.listdir("/proc"):
-        with suppress(OSError):
-            if entry.isdigit() and os.stat(f"/proc/{entry}").st_uid == own:
-                count += len(os.listdir(f"/proc/{entry}/task"))
-    return count
-
-
 def _watch(
     child: subprocess.Popen[bytes], report: Any, watched: Watched, work: Path, limits: Limits
 ) -> None:
@@ -147,7 +130,7 @@ def _watch(
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ, watched.output)
         selector.register(report, selectors.EVENT_READ, watched.report)
-        while selector.get_map():
+        while selector.get_map() or child.poll() is None:
             for key, _ in selector.select(_POLL):
                 data = os.read(key.fd, 1 << 16)
                 if data:
@@ -162,6 +145,8 @@ def _watch(
                 watched.ended_for = "output_kb"
             if len(watched.report) > _REPORT_BYTES:
                 watched.ended_for = "output_kb"
+            if _threads(child.pid) > limits.threads:
+                watched.ended_for = "threads"
             if time.monotonic() > deadline:
                 watched.ended_for = "seconds"
             if watched.ended_for is not None:
@@ -184,49 +169,33 @@ def _exceeded(work: Path, limits: Limits, pid: int | None = None) -> str | None:
 
 
 def _unlinked(work: Path, limits: Limits, pid: int) -> int:
-    """Return the bytes of removed files of the folder that a process and its children still hold.
+    """Return the bytes of removed files of the folder that a process still holds.
 
     A file that is removed while it is open takes its space until it is closed. One that is mapped
     and closed shows no size, so that it counts as the largest that a file may be.
     """
     sizes: dict[int, int] = {}
     device = os.stat(work).st_dev
-    for process in _family(pid):
-        with suppress(OSError):
-            for entry in os.scandir(f"/proc/{process}/fd"):
-                with suppress(OSError):
-                    status = os.stat(entry.path)
-                    if stat.S_ISREG(status.st_mode) and not status.st_nlink:
-                        used = max(status.st_size, status.st_blocks * 512)
-                        sizes |= {status.st_ino: used} if status.st_dev == device else {}
-        with suppress(OSError), open(f"/proc/{process}/maps", encoding="utf-8") as lines:
-            for line in lines:
-                parts = line.split(maxsplit=5)
-                if line.rstrip().endswith("(deleted)") and parts[5].startswith(f"{work}/"):
-                    sizes.setdefault(int(parts[4]), limits.file_mb * MB)
+    with suppress(OSError):
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            with suppress(OSError):
+                status = os.stat(entry.path)
+                if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+                    used = max(status.st_size, status.st_blocks * 512)
+                    sizes |= {status.st_ino: used} if status.st_dev == device else {}
+    with suppress(OSError), open(f"/proc/{pid}/maps", encoding="utf-8") as lines:
+        for line in lines:
+            parts = line.split(maxsplit=5)
+            if line.rstrip().endswith("(deleted)") and parts[5].startswith(f"{work}/"):
+                sizes.setdefault(int(parts[4]), limits.file_mb * MB)
     return sum(sizes.values())
 
 
-def _family(pid: int) -> Iterator[int]:
-    """Yield a process and all that descend from it."""
-    yield pid
-    with suppress(OSError):
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with suppress(OSError), open(f"/proc/{pid}/task/{task}/children", "rb") as children:
-                for child in children.read().split():
-                    yield from _family(int(child))
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End the child; first its supervisor is asked, who knows whatever the script started."""
-    if child.poll() is None:
-        with suppress(ProcessLookupError):
-            child.send_signal(signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(timeout=_GRACE)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+def _threads(pid: int) -> int:
+    with suppress(OSError, ValueError, IndexError):
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+        return int(text.rsplit(b")", 1)[1].split()[17])
+    return 0
 
 
 Status = Literal["done", "failed", "limit"]
@@ -262,21 +231,22 @@ class ScriptResult:
 
 
 def run_script(
-    path: Path,
-    data_folder: Path | None = None,
-    limits: Limits | None = None,
-    *,
-    files: tuple[str, ...] | None = None,
+    text: str, folder: Path | None, files: Sequence[str], limits: Limits
 ) -> ScriptResult:
-    """Run a Python script with copies of data in a folder of its own, and nothing else."""
-    allowed = limits or Limits()
-    real = path.resolve()  # the user's own link may be followed
-    script = open_inside(real.parent, real.name)
+    """Run a Python script with copies of some files of a folder, and nothing else.
+
+    It writes its schedule as JSON into the file that its first argument names, ``schedule.json``:
+    an object of numbers or lists of numbers by quantity. Raises SandboxError when the machine lacks
+    a layer, and nothing was run then; InputError when a file is unreadable.
+    """
     work = Path(os.path.realpath(tempfile.mkdtemp(prefix="engiagent-script-")))
     try:
-        _copy(data_folder, files, work)
-        (work / SCRIPT).write_bytes(script)
-        return _run(work, allowed)
+        for name in files:
+            assert folder is not None
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / name).write_bytes(open_inside(folder, name))
+        (work / SCRIPT).write_text(text, encoding="utf-8", errors="replace")
+        return _run(work, limits)
     finally:
         _remove(work)
 
@@ -298,9 +268,8 @@ def _run(work: Path, limits: Limits) -> ScriptResult:
     held = Layers.of(_first(watched))
     if held.missing:
         raise SandboxError(held.missing)
-    end = next((said for said in watched.said()[1:] if "code" in said), None)
-    why = watched.ended_for or (end or {}).get("why")
-    code, ended_by = (end or {}).get("code"), (end or {}).get("signal") or None
+    code, ended_by = max(watched.code, 0), max(-watched.code, 0) or None
+    why = watched.ended_for
     if ended_by == getattr(signal, "SIGXCPU", None) and why is None:
         why = "cpu_seconds"
     output = bytes(watched.output).decode("utf-8", errors="replace")
@@ -327,19 +296,17 @@ def _run(work: Path, limits: Limits) -> ScriptResult:
 
 def _first(watched: Watched) -> dict[str, Any]:
     """Return which layers the child reported, before any line of the script ran."""
-    said = watched.said()
-    if not said or "limits" not in said[0]:
-        text = bytes(watched.output).decode("utf-8", errors="replace").strip()
-        last = text.splitlines()[-1] if text else "its process said nothing"
-        raise SandboxError((), f"the sandbox did not come up: {last}")
-    return said[0]
+    with suppress(ValueError, IndexError):
+        found: dict[str, Any] = json.loads(bytes(watched.report).splitlines()[0])
+        return found
+    text = bytes(watched.output).decode("utf-8", errors="replace").strip()
+    last = text.splitlines()[-1] if text else "its process said nothing"
+    raise SandboxError((), f"the sandbox did not come up: {last}")
 
 
 def _how_it_ended(
-    why: str | None, code: int | None, ended_by: int | None, output: str, limits: Limits
+    why: str | None, code: int, ended_by: int | None, output: str, limits: Limits
 ) -> tuple[Status, str | None]:
-    if why is None and code is None:
-        return "failed", "the sandbox was ended from outside"
     if why is not None:
         return "limit", _WHY[why].format(f"{getattr(limits, why):g}")
     last = output.strip().splitlines()[-1] if output.strip() else "it printed nothing"
@@ -352,45 +319,12 @@ def _how_it_ended(
     return "done", None
 
 
-# -- the folder -------------------------------------------------------------------------------
-
-
-def _copy(source: Path | None, files: tuple[str, ...] | None, work: Path) -> None:
-    if source is None:
-        return
-    names = files
-    if names is None:
-        try:
-            found = [entry for entry in os.scandir(source) if entry.is_file(follow_symlinks=False)]
-        except OSError as error:
-            raise InputError(
-                "the data folder cannot be read",
-                file=str(source),
-                found=error.strerror,
-                expected="a readable folder",
-            ) from None
-        names = tuple(sorted(entry.name for entry in found))
-    for name in names:
-        content = open_inside(source, name)
-        target = work / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-
-
 def _remove(work: Path) -> None:
     """Remove a folder however deep it is."""
     with suppress(OSError, RecursionError):
         shutil.rmtree(work)
     if work.exists() and (remover := shutil.which("rm")) is not None:
         subprocess.run([remover, "-rf", "--", str(work)], check=False, capture_output=True)
-
-
-def run_text(text: str, folder: Path, files: tuple[str, ...], limits: Limits) -> ScriptResult:
-    """Run a script's text with copies of some files of a folder; see :func:`run_script`."""
-    with tempfile.TemporaryDirectory(prefix="engiagent-") as place:
-        path = Path(place) / SCRIPT
-        path.write_text(text, encoding="utf-8", errors="replace")
-        return run_script(path, folder, limits, files=files)
 
 
 def answer_text(result: ScriptResult) -> str:
