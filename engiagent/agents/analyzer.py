@@ -33,8 +33,9 @@ class Analyzer:
     def run(self, board: Board) -> Outcome:
         """Return a blueprint, or what the text lacks."""
         faults = standing(board.instruction.faults)
-        if faults and board.blueprint is not None and all(map(_patchable, faults)):
-            return self._patched(board)
+        patchable = all(f.judged or f.kind.startswith("data-") for f in faults)
+        if faults and board.blueprint is not None and patchable:
+            return repaired(self.engine, board, self.name)
         values = {"instruction": board.instruction, "blueprint": board.blueprint}
         question = Question("analyzer", "analyse", board, values)
         answer = ask(self.engine, question)
@@ -45,18 +46,6 @@ class Analyzer:
         faults = faults or unmended(changes.get("blueprint"), board)
         summary = faults[0].message if faults else f"the text is {changes['sufficiency']}"
         return Outcome(self.name, summary, changes, faults, answer.usage)
-
-    def _patched(self, board: Board) -> Outcome:
-        found = repaired(self.engine, board, self.name)
-        if isinstance(found, Outcome):
-            return found
-        summary = "the blueprint is patched" if found.text else "nothing is to change"
-        changes = {"blueprint": found.blueprint, **found.changes}
-        return Outcome(self.name, summary, changes, usage=found.usage, repair=found.text)
-
-
-def _patchable(fault: Fault) -> bool:
-    return fault.judged or fault.kind.startswith("data-")
 
 
 def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
@@ -75,8 +64,12 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
         "notes": tuple(value["notes"]),
         "why_missing": whys,
     }
-    faults = [_absent(quote, board) for quote in _quotes(value)]
-    found = tuple(fault for fault in faults if fault is not None)
+    assert board.problem is not None
+    text = " ".join(board.problem.text.split())
+    quotes = [e["quote"] for e in value["not_understood"]]
+    quotes += [quote for e in value["contradictions"] for quote in e["quotes"]]
+    absent = [quote for quote in quotes if " ".join(quote.split()) not in text]
+    found = tuple(Fault("misread", f"the text does not say {quote!r}") for quote in absent)
     if value["blueprint"] is not None:
         changes["draft"] = value["blueprint"]
         try:
@@ -104,19 +97,3 @@ def _lacking(value: Any) -> str:
         return f"{value['sufficiency']}: {'; '.join(dict.fromkeys(whys))}"
     unclear = len(value["not_understood"])
     return f"{unclear} sentence(s) not understood" if unclear else ""
-
-
-def _quotes(value: Any) -> list[str]:
-    """Return the words that an answer claims to be the text's."""
-    return [
-        *(e["quote"] for e in value["not_understood"]),
-        *(q for e in value["contradictions"] for q in e["quotes"]),
-    ]
-
-
-def _absent(quote: str, board: Board) -> Fault | None:
-    """Return a fault for words that do not stand in the text, white space apart."""
-    assert board.problem is not None
-    if " ".join(quote.split()) in " ".join(board.problem.text.split()):
-        return None
-    return Fault("misread", f"the text does not say {quote!r}")

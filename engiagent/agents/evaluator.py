@@ -32,7 +32,10 @@ class Evaluator:
         """Return what keeps a result from being good; nothing for an honest local optimum."""
         result = board.result
         said = () if result is None else of_status(result.status, result.reason)
-        said = tuple(replace(fault, suggestion=_clashing(certificate)) for fault in said)
+        optimality = (certificate.get("levels") or {}).get("optimality") or {}
+        names = [str(entry["constraint"]) for entry in optimality.get("conflict") or ()]
+        clash = f"these clash: {', '.join(names[:MOST_NAMED])}" if names else ""
+        said = tuple(replace(fault, suggestion=clash) for fault in said)
         if certificate["verdict"] in PROVEN:
             return ()
         if none_allowed(certificate) and not self.engine.judges:
@@ -41,10 +44,3 @@ class Evaluator:
             said = ()  # two readings allow no plan: that is an answer
         # How well the optimum is shown is a grade of evidence, and nobody's fault.
         return (*said, *of_certificate(certificate))
-
-
-def _clashing(certificate: dict[str, Any]) -> str:
-    """Return which demands of the blueprint clash, by the proof that they do."""
-    optimality = (certificate.get("levels") or {}).get("optimality") or {}
-    names = [str(entry["constraint"]) for entry in optimality.get("conflict") or ()]
-    return f"these clash: {', '.join(names[:MOST_NAMED])}" if names else ""

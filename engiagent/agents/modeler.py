@@ -18,7 +18,6 @@ from engiagent.agents.protocol import (
     Fault,
     Outcome,
     Question,
-    Usage,
     ask,
     unanswered,
 )
@@ -41,18 +40,8 @@ MOST_OPERATIONS: Final = 200
 """Of one patch; a longer one is another blueprint."""
 
 
-@dataclass(frozen=True)
-class Repaired:
-    """A blueprint after its repair, the patch as text for memory, and what the board learns."""
-
-    blueprint: Blueprint
-    usage: Usage
-    text: str
-    changes: Mapping[str, Any]
-
-
-def repaired(engine: Engine, board: Board, agent: AgentName) -> Repaired | Outcome:
-    """Ask for a patch against the findings of the instruction; the outcome where there is none.
+def repaired(engine: Engine, board: Board, agent: AgentName) -> Outcome:
+    """Ask for a patch against the findings of the instruction; return the patched blueprint.
 
     "Nothing to change" is an answer: an empty patch with its reason is recorded, and the findings
     are not put to anybody again.
@@ -67,19 +56,17 @@ def repaired(engine: Engine, board: Board, agent: AgentName) -> Repaired | Outco
     if not patch and isinstance(blueprint, Blueprint):
         note = f"nothing to change, says the {agent}: {answer.value['why']}"
         stands = board.stands | {fault.signature for fault in faults}
-        changes = {"stands": stands, "notes": (*board.notes, note)}
-        return Repaired(blueprint, answer.usage, "", changes)
-    mended = patched(blueprint, patch)
-    if isinstance(mended, Blueprint):
-        same = () if board.draft is not None else unmended(mended, board)
-        if not same:
-            text = json.dumps(patch, ensure_ascii=False)
-            return Repaired(mended, answer.usage, text, {})
-        faults, why = same, "the repair changes nothing"
-    else:
+        changes = {"blueprint": blueprint, "stands": stands, "notes": (*board.notes, note)}
+        return Outcome(agent, "nothing is to change", changes, usage=answer.usage)
+    found = patched(blueprint, patch)
+    if not isinstance(found, Blueprint):
         # What is still wrong stays known beside what is wrong with the patch.
-        faults, why = (*mended, *faults), mended[0].message
-    return Outcome(agent, why, faults=faults, usage=answer.usage)
+        return Outcome(agent, found[0].message, faults=(*found, *faults), usage=answer.usage)
+    same = () if board.draft is not None else unmended(found, board)
+    if same:
+        return Outcome(agent, "the repair changes nothing", faults=same, usage=answer.usage)
+    text, summary = json.dumps(patch, ensure_ascii=False), "the blueprint is patched"
+    return Outcome(agent, summary, {"blueprint": found}, usage=answer.usage, repair=text)
 
 
 def unmended(blueprint: Blueprint | None, board: Board) -> tuple[Fault, ...]:
@@ -132,10 +119,10 @@ class Modeler:
         changes: dict[str, Any] = {"draft": None}
         if board.instruction.faults:
             found = repaired(self.engine, board, self.name)
-            if isinstance(found, Outcome):
+            if found.faults:
                 return found
-            blueprint, usage, repair = found.blueprint, found.usage, found.text
             changes |= found.changes
+            blueprint, usage, repair = changes["blueprint"], found.usage, found.repair
         assert blueprint is not None
         changes["blueprint"] = blueprint
         faults: tuple[Fault, ...] = ()

@@ -6,7 +6,7 @@ two do not meet, each difference is asked about once, by its two formulas, witho
 they are.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,15 +70,6 @@ def wanted(board: Board) -> bool:
     return solved and board.by_model and board.meeting is None and not board.scripting
 
 
-def side_of(board: Board) -> Side:
-    """Return the first reading as the board has it, solved."""
-    assert board.blueprint is not None
-    assert board.program is not None
-    full = expand(board.blueprint)
-    sha = board.blueprint.sha256
-    return Side(full, board.data, board.program, board.solution, board.result, sha)
-
-
 def names_of(board: Board) -> Nomenclature:
     """Return what the second reader is given."""
     assert board.blueprint is not None
@@ -94,15 +85,7 @@ def lint(second: Blueprint, names: Nomenclature, board: Board) -> tuple[Fault, .
             return of_error(found)
         compile_blueprint(full, board.data)
         assert board.problem is not None
-        # Rows that became bounds are traced where they were written.
-        own = {v.name: (v.lower, v.upper) for v in expand(second).core.decision_variables}
-        written = [
-            replace(v, lower=low, upper=high)
-            for v in full.core.decision_variables
-            for low, high in [own.get(v.name, (None, None))]
-        ]
-        traced = full.with_core(decision_variables=tuple(written))
-        certificate = check(board.problem, None, traced).to_dict()
+        certificate = check(board.problem, None, full).to_dict()
     except EngiagentError as error:
         return of_error(error)
     kinds = ("data-altered", "data-untraced")
@@ -110,9 +93,13 @@ def lint(second: Blueprint, names: Nomenclature, board: Board) -> tuple[Fault, .
 
 
 def met(board: Board, second: Blueprint, names: Nomenclature) -> Meeting:
-    """Return the meeting of the board's reading with a second one."""
-    options = board.options
-    return meet(side_of(board), second, problem=board.problem, names=names, options=options)
+    """Return the meeting of the board's reading, solved, with a second one."""
+    blueprint, program, problem = board.blueprint, board.program, board.problem
+    assert blueprint is not None
+    assert program is not None
+    full, sha = expand(blueprint), blueprint.sha256
+    first = Side(full, board.data, program, board.solution, board.result, sha)
+    return meet(first, second, problem=problem, names=names, options=board.options)
 
 
 def formulas(difference: Difference) -> tuple[str, str]:
@@ -204,7 +191,11 @@ class Verifier:
             return self._demands(board)
         if board.solution is not None and wanted(board):
             return _Confirming(self.engine, board).outcome()
-        faults = worst_first(static_faults(board))
+        blueprint, problem = board.blueprint, board.problem
+        assert blueprint is not None
+        assert problem is not None
+        idle = idle_numbers(blueprint, board.data, problem)
+        faults = worst_first((*data_faults(board), *idle, *idle_files(blueprint, problem)))
         summary = faults[0].message if faults else "every number is the text's"
         return Outcome(self.name, summary, faults=faults)
 
@@ -347,12 +338,3 @@ class _Confirming:
                     fault = Fault("misread", message, item.row, judged=True)
                     (self.faults if side == "first" else found).append(fault)
         return bool(found) and self._repair(names, self.reading, tuple(found))
-
-
-def static_faults(board: Board) -> tuple[Fault, ...]:
-    """Return what can be said of a blueprint without an engine and without a schedule."""
-    assert board.blueprint is not None
-    assert board.problem is not None
-    blueprint, problem = board.blueprint, board.problem
-    idle = idle_numbers(blueprint, board.data, problem)
-    return (*data_faults(board), *idle, *idle_files(blueprint, problem))

@@ -35,18 +35,16 @@ class Figure:
     unit: Unit | None
 
 
-def unit_at(trail: Sequence[Any], path: str) -> str | None:
-    """Return the unit of the value at the end of a trail through an answer."""
+def value_at(answer: Any, path: str) -> tuple[Any, str | None]:
+    """Return the value at a path of an answer, and its unit.
+
+    It is what the key itself ends in, as ``peak_kw``, or ``unit`` of what encloses the value.
+    """
+    trail = follow(answer, path)
     names = [name for name in re.split(r"[.\[\]]+", path) if name and not name.isdecimal()]
     by_name = _SUFFIXES.get(names[-1].rsplit("_", 1)[-1]) if names else None
     around = (item.get("unit") for item in reversed(trail[:-1]) if isinstance(item, Mapping))
-    return by_name or next((str(unit) for unit in around if unit), None)
-
-
-def value_at(answer: Any, path: str) -> tuple[Any, str | None]:
-    """Return the value at a path of an answer, and its unit."""
-    trail = follow(answer, path)
-    return trail[-1], unit_at(trail, path)
+    return trail[-1], by_name or next((str(unit) for unit in around if unit), None)
 
 
 def figures_of(value: Any, unit: str | None = None) -> Iterator[Figure]:

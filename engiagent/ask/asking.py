@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engiagent.agents.engines.asking import Asking
-from engiagent.agents.protocol import Budget, Usage
+from engiagent.agents.protocol import Budget
 from engiagent.ask.answers import Answered, answered
 from engiagent.ask.cards import Staff
 from engiagent.ask.execution import Execution
@@ -57,8 +57,10 @@ class Inquiry:
             if not draft.questions:
                 wanted, prose, draft = planner.answer(draft)
                 draft = answered(draft, wanted, prose)
-            hired = tuple(staff.hired)
-            draft = replace(draft, hired=hired, usage=usage_of(engine.usage))
+            usage = engine.usage
+            tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+            took = {"requests": usage.calls, **tokens, "cost": usage.cost}
+            draft = replace(draft, hired=tuple(staff.hired), usage=took)
             return self._written(draft, session)
 
     def by_plan(self, plan: Plan) -> Answered:
@@ -147,16 +149,6 @@ class Inquiry:
 
 def _json(document: Json) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-
-
-def usage_of(usage: Usage) -> Json:
-    """Return what a model took, as the answer states it; seconds are in the trace."""
-    return {
-        "requests": usage.calls,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cost": usage.cost,
-    }
 
 
 def read_answers(path: Path) -> Json:

@@ -79,18 +79,14 @@ def certify(
 ) -> Certificate:
     """Return the certificate of a schedule.
 
-    ``problem``: the problem; None for a blueprint alone, whose numbers then count as the user's
-    own. ``solution``: a dataset, or a path to anybody's schedule. ``blueprint``: the blueprint, if
-    there is one; its components are written out for the checker. ``folder``, ``name``: where the
-    data of a blueprint without a problem lie, and what to call it. ``mapping``: quantity to column
-    of somebody's schedule, or how it is to be read altogether. ``requirements``: what stands for a
-    problem without annotations of its own; nothing for one that has some. ``exact``: whether to say
-    beside every figure what rational arithmetic makes of it. ``opinion``: of a second solver, as
-    :func:`engiagent.run.proofs.second_opinion` gets it. ``disturb``: what is to turn out
-    another way in runs that are reported beside the verdict. ``reading``: who has read the text
-    besides the author of the blueprint; by default what :func:`reading_of` derives from what lies
-    beside the problem. ``overrides``: the values that the user has set, as the run records them;
-    None where nothing does. Raises EngiagentError when an input is unreadable.
+    ``problem``: None for a blueprint alone, whose numbers then count as the user's own.
+    ``solution``: a dataset, or a path to anybody's schedule. ``folder``, ``name``: where the data
+    of a blueprint without a problem lie, and what to call it. ``mapping``: quantity to column of
+    somebody's schedule, or how it is to be read altogether. ``requirements``: what stands for a
+    problem without annotations of its own. ``exact``: whether to say beside every figure what
+    rational arithmetic makes of it. ``disturb``: what is to turn out another way in runs that are
+    reported beside the verdict. ``reading``: who has read the text; by default what
+    :func:`reading_of` derives. ``overrides``: the values that the user has set.
     """
     if blueprint is not None and blueprint.kind == "definitions":
         return _reproduced(problem, solution, blueprint, folder, name, reading)
@@ -184,12 +180,8 @@ def reading_of(
 ) -> Reading | None:
     """Return who has read the text of a problem, as far as what is given tells.
 
-    ``problem``: None for a blueprint alone, which is the statement of the problem unless it quotes
-    a text. ``requirements``: what an engine read in the text apart from the blueprint.
-    ``overrides``: the values that the user has set beside the text.
-
-    Returns None where the checker finds it by itself: annotated requirements beside the problem, or
-    nobody but the author.
+    None where the checker finds it by itself: annotated requirements beside the problem, or nobody
+    but the author.
     """
     from engiagent.readings.read import claim_of
 

@@ -89,18 +89,16 @@ def kept_schedule(run: Path) -> KeptSchedule | None:
         raise InputError("neither true nor false", record, found=repr(exact))
     if not isinstance(solver, str | None):
         raise InputError("no name of a solver", record, found=repr(solver))
-    reading, unclear = asked.get("reading") or {}, asked.get("not_understood") or []
+    unclear = _texts(asked.get("not_understood") or [], run)
     if name is None:
-        path = run / SOLUTION
-        kept = KeptSchedule(path, None, _texts(unclear, run), exact, solver, None, taken)
-        return kept if path.is_file() else None
+        kept = KeptSchedule(run / SOLUTION, None, unclear, exact, solver, None, taken)
+        return kept if kept.path.is_file() else None
     if not (isinstance(name, str) and Path(name).stem == SCHEDULE and Path(name).name == name):
-        raise InputError("no name of a stored schedule", str(run / "run.json"), found=repr(name))
+        raise InputError("no name of a stored schedule", record, found=repr(name))
     if (run / name).is_symlink():  # a folder that travels may not lead out of itself
         raise InputError("the stored schedule is a link", str(run / name), expected="a plain file")
-    read = Reading.from_dict(reading, str(run / "run.json")) if reading else None
-    unread = _texts(unclear, run)
-    return KeptSchedule(run / name, read, unread, exact, solver, None, taken)
+    reading = Reading.from_dict(asked["reading"], record) if asked.get("reading") else None
+    return KeptSchedule(run / name, reading, unclear, exact, solver, None, taken)
 
 
 def _texts(value: Any, run: Path) -> tuple[str, ...]:

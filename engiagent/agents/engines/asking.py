@@ -36,8 +36,8 @@ class Asking:
     base_url: str | None = None  # of a server that speaks the Messages API; None for the provider's
     prices: Path | None = None
     replay: Path | None = None  # a run whose exchanges answer; nobody else is asked then
-    seconds: float | None = None
-    retries: int | None = None
+    seconds: float = SECONDS
+    retries: int = RETRIES
     # exemplars, corpus: how many solved problems to show at most, and where they come from
     exemplars: int = 0
     corpus: Path | None = None
@@ -50,7 +50,10 @@ class Asking:
                 raise InputError("the run kept no exchanges", str(self.replay))
             return
         key()
-        _installed()
+        if find_spec("anthropic") is None:
+            raise EngiagentError(
+                "the engine anthropic needs the official SDK: pip install 'engiagent[llm]'"
+            )
         if self.base_url is not None:
             _address(self.base_url)
 
@@ -74,8 +77,7 @@ class Asking:
         if problem is None or self.exemplars == 0:
             return ()
         root = self.corpus or corpus_root()
-        limits = {"most": self.exemplars, "most_tokens": EXEMPLAR_TOKENS}
-        return exemplars(problem, root, **limits)
+        return exemplars(problem, root, most=self.exemplars, most_tokens=EXEMPLAR_TOKENS)
 
     def silent(self, budget: Budget, problem: Problem | None = None) -> LanguageModel:
         """Return an engine that makes requests and sends none, with no folder to keep them in."""
@@ -83,11 +85,7 @@ class Asking:
         return LanguageModel(Recorder(None, Path()), self.known_prices(), prompting, budget)
 
     def _exchange(self) -> Exchange:
-        return AnthropicExchange(
-            self.base_url,
-            SECONDS if self.seconds is None else self.seconds,
-            RETRIES if self.retries is None else self.retries,
-        )
+        return AnthropicExchange(self.base_url, self.seconds, self.retries)
 
     def asked(self) -> dict[str, Any]:
         """Return what a run's record says of it; an address without what may be a password."""
@@ -109,13 +107,6 @@ class Asking:
             None if prices is None else Path(prices),
             None if replay is None else Path(replay),
             exemplars=int(asked.get("exemplars") or 0),
-        )
-
-
-def _installed() -> None:
-    if find_spec("anthropic") is None:
-        raise EngiagentError(
-            "the engine anthropic needs the official SDK: pip install 'engiagent[llm]'"
         )
 
 
@@ -169,24 +160,15 @@ def rehearsed(
     problem: Problem, asking: Asking, budget: Budget, overrides: Mapping[str, str]
 ) -> tuple[Rehearsed, ...]:
     """Return the request that does not hang on an answer: the first reading of the text."""
-    board = Board(
-        problem=problem,
-        data=Path(problem.folder),
-        name=problem.id,
-        options=SolveOptions(),
-        overrides=overrides,
-    )
+    place: dict[str, Any] = {"problem": problem, "data": Path(problem.folder), "name": problem.id}
+    board = Board(**place, options=SolveOptions(), overrides=overrides)
     engine = asking.silent(budget, problem)
     read = Question("analyzer", "analyse", board, {})
     request = engine.prompting.request(read)
     limited = engine.limited(request)
     tokens, cost = request.estimated_tokens, engine.prices.cost
     longest = request.max_tokens if isinstance(limited, Fault) else limited.max_tokens
-    found = Rehearsed(
-        request,
-        tokens,
-        cost(request.model, Tokens(fresh=tokens)),
-        cost(request.model, Tokens(fresh=tokens, out=longest)),
-        limited.message if isinstance(limited, Fault) else "",
-    )
-    return (found,)
+    now = cost(request.model, Tokens(fresh=tokens))
+    most = cost(request.model, Tokens(fresh=tokens, out=longest))
+    refused = limited.message if isinstance(limited, Fault) else ""
+    return (Rehearsed(request, tokens, now, most, refused),)

@@ -71,24 +71,12 @@ class Request:
     def estimated_tokens(self) -> int:
         """About how many tokens go in, the schema included."""
         texts = [*self.system, *(turn.text for turn in self.turns), json.dumps(self.schema)]
-        return estimated_tokens("".join(texts))
+        return round(len("".join(texts)) / CHARACTERS_PER_TOKEN)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
-        return {
-            "label": self.label,
-            "model": self.model,
-            "effort": self.effort,
-            "max_tokens": self.max_tokens,
-            "system": list(self.system),
-            "turns": [{"role": t.role, "text": t.text} for t in self.turns],
-            "schema": self.schema,
-        }
-
-
-def estimated_tokens(text: str) -> int:
-    """Return about how many tokens a text has."""
-    return round(len(text) / CHARACTERS_PER_TOKEN)
+        known = {name: value for name, value in vars(self).items() if name != "boundary"}
+        return {**known, "turns": [dict(vars(turn)) for turn in self.turns]}
 
 
 @dataclass(frozen=True)

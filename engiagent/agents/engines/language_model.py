@@ -28,37 +28,24 @@ _MILLION: Final = 1_000_000
 
 @dataclass(frozen=True)
 class Rate:
-    """USD for a million tokens."""
+    """USD for a million tokens; for prompts of more than ``above`` tokens ``long`` holds."""
 
     input: float
     output: float
     cache_read: float
     cache_write: float
+    above: int | None = None
+    long: "Rate | None" = None
+
+    def of(self, tokens: Tokens) -> "Rate":
+        """Return the rate of a call."""
+        prompt = tokens.fresh + tokens.cached + tokens.kept
+        return self if self.long is None or prompt <= (self.above or 0) else self.long
 
     def cost(self, tokens: Tokens) -> float:
         """Return what some tokens cost, in USD."""
-        return (
-            tokens.fresh * self.input
-            + tokens.cached * self.cache_read
-            + tokens.kept * self.cache_write
-            + tokens.out * self.output
-        ) / _MILLION
-
-
-@dataclass(frozen=True)
-class Price:
-    """Of one model; from ``above`` tokens of a prompt on ``long`` holds for all of the call."""
-
-    rate: Rate
-    above: int | None = None
-    long: Rate | None = None
-
-    def of(self, tokens: Tokens) -> Rate:
-        """Return the rate of a call."""
-        prompt = tokens.fresh + tokens.cached + tokens.kept
-        if self.long is not None and self.above is not None and prompt > self.above:
-            return self.long
-        return self.rate
+        read = tokens.fresh * self.input + tokens.cached * self.cache_read
+        return (read + tokens.kept * self.cache_write + tokens.out * self.output) / _MILLION
 
 
 @dataclass(frozen=True)
@@ -66,7 +53,7 @@ class Prices:
     """Prices by the name of a model, and the day on which they were looked up."""
 
     dated: date
-    models: Mapping[str, Price]
+    models: Mapping[str, Rate]
 
     def cost(self, model: str, tokens: Tokens) -> float | None:
         """Return what a call cost in USD, None for a model without a price."""
@@ -99,15 +86,15 @@ def _prices(document: Any, file: str) -> Prices:
     return Prices(document["date"], {str(k): _price(v, str(k), file) for k, v in models.items()})
 
 
-def _price(entry: Any, name: str, file: str) -> Price:
+def _price(entry: Any, name: str, file: str) -> Rate:
     rate = _rate(entry, name, file)
     long = entry.get("long_prompts")
     if long is None:
-        return Price(rate)
+        return rate
     longer, above = _rate(long, f"{name}, long_prompts", file), long.get("above")
     if isinstance(above, bool) or not isinstance(above, int) or above <= 0:
         raise InputError(f"{name}: long_prompts: 'above' is no number of tokens", file)
-    return Price(rate, above, longer)
+    return replace(rate, above=above, long=longer)
 
 
 def _rate(entry: Any, name: str, file: str) -> Rate:

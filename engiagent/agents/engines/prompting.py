@@ -10,7 +10,7 @@ know, in full but for the cells of its files, of which a model needs names, unit
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from math import log
@@ -53,23 +53,17 @@ _COMMON: Final = frozenset(
 )
 
 
-def syntax_values() -> dict[str, Any]:
-    """Return what the page on expressions is filled with."""
-    return {
-        "functions": ", ".join(f"`{name}`" for name in FUNCTIONS),
-        "reductions": ", ".join(f"`{name}`" for name in REDUCTIONS),
-    }
-
-
 @cache
 def document_values() -> Mapping[str, Any]:
-    """Return what the page on documents is filled with."""
+    """Return what the pages on expressions and documents are filled with."""
     definitions = schema()["$defs"]
     categories = definitions["constraint"]["properties"]["category"]["enum"]
     return {
+        "functions": ", ".join(f"`{name}`" for name in FUNCTIONS),
+        "reductions": ", ".join(f"`{name}`" for name in REDUCTIONS),
         "records": [(name, _fields(definitions[entry])) for name, entry in _RECORDS],
         "categories": ", ".join(f'"{name}"' for name in categories),
-        "models": [_line(name, model) for name, model in MODELS.items()],
+        "models": [f"{name}: {model.summary.split(';')[0]}" for name, model in MODELS.items()],
     }
 
 
@@ -77,11 +71,6 @@ def _fields(definition: Mapping[str, Any]) -> str:
     needed = definition.get("required", ())
     names = [name for name in definition["properties"] if name not in _LEFT_OUT]
     return ", ".join(f"{name}*" if name in needed else name for name in names)
-
-
-def _line(name: str, model: Component) -> str:
-    """Return what a model is, in short."""
-    return f"{name}: {model.summary.split(';')[0]}"
 
 
 def details(text: str, currency: str | None) -> list[str]:
@@ -116,26 +105,16 @@ def _distinctive() -> Mapping[str, Mapping[str, float]]:
 
 
 def _detail(name: str, model: Component) -> str:
-    slots = [
-        f"{slot} {said.unit}{'!' if said.required else ''}" for slot, said in model.slots.items()
-    ]
+    slots = [f"{s} {known.unit}{'!' if known.required else ''}" for s, known in model.slots.items()]
+    options = [" ".join([o, *(["|".join(w)] if w else [])]) for o, w in model.options.items()]
+    series = [f"{name} {quantity.unit}" for name, quantity in model.quantities.items()]
     parts = [
         ", ".join(slots),
         f"connections {', '.join(model.connections)}" if model.connections else "",
-        f"options {', '.join(_options(model))}" if model.options else "",
-        f"series {', '.join(_series(model))}",
+        f"options {', '.join(options)}" if options else "",
+        f"series {', '.join(series)}",
     ]
     return f"{name}: {'; '.join(part for part in parts if part)}"
-
-
-def _options(model: Component) -> Iterator[str]:
-    for option, words in model.options.items():
-        yield " ".join([option, *(["|".join(words)] if words else [])])
-
-
-def _series(model: Component) -> Iterator[str]:
-    for series, quantity in model.quantities.items():
-        yield f"{series} {quantity.unit}"
 
 
 if TYPE_CHECKING:
@@ -270,7 +249,7 @@ def _environment() -> "Environment":
 
 @cache
 def _pages(names: tuple[str, ...]) -> str:
-    values = {**syntax_values(), **document_values()}
+    values = document_values()
     return "\n".join(_environment().get_template(name).render(values) for name in names)
 
 

@@ -139,7 +139,6 @@ _INLINE: Final = re.compile(r"(?<![\w.])(\d[\d.]*(?:[eE][-+]?\d+)?)\[([^\[\]]*)\
 _POWER: Final = re.compile(r"(?<=[A-Za-z])([23])(?![\w.])")
 """An exponent without its sign, as in ``W/m2`` or ``ct/(K2*h)``."""
 _CORE: Final = "core_model_elements"
-_EXTENDED: Final = "extended_analysis_and_robustness"
 _LISTS: Final = ("sets", "parameters", "decision_variables", "constraints")
 _CELL: Final = re.compile(r"table:(\d{1,6}):(?:(\d{1,6}):)?(.+)", re.DOTALL)
 _FILE: Final = re.compile(r"file:([^#]+)#(.+)", re.DOTALL)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.agents.meeting.normalising import with_names
+from engiagent.agents.meeting.nomenclature import with_names
 from engiagent.agents.meeting.plans import Side
 from engiagent.blueprint.document import Core, ParameterDef
 from engiagent.blueprint.grammar import references

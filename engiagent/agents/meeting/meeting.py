@@ -23,8 +23,7 @@ from engiagent.agents.meeting.judging import (
     rows_of,
     vacuous,
 )
-from engiagent.agents.meeting.nomenclature import Nomenclature, nomenclature
-from engiagent.agents.meeting.normalising import normalise
+from engiagent.agents.meeting.nomenclature import Nomenclature, nomenclature, normalise
 from engiagent.agents.meeting.plans import Mapped, Side, completed, mapped, solve_reading
 from engiagent.agents.meeting.record import Difference, Grade, Meeting, Solved, Statement, settled
 from engiagent.blueprint import Blueprint

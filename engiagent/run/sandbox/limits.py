@@ -71,16 +71,6 @@ class Layers:
         parts.append(f"landlock {self.landlock}" if self.landlock else "!landlock")
         return ", ".join([*parts, "seccomp" if self.seccomp else "!seccomp"])
 
-    @classmethod
-    def of(cls, found: Mapping[str, Any]) -> "Layers":
-        """Return the layers that a confined process reported."""
-        return cls(
-            bool(found.get("limits")),
-            bool(found.get("no_new_privs")),
-            int(found.get("landlock") or 0),
-            bool(found.get("seccomp")),
-        )
-
 
 _PACKAGES: Final = ("site-packages", "dist-packages")
 _OWN: Final = "engiagent"
@@ -97,29 +87,19 @@ _SYSTEM: Final = (
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 
 
-@dataclass(frozen=True)
-class Places:
-    """What may be read or listed; not this package, in which the answers to its problems lie."""
-
-    readable: tuple[str, ...]
-    listable: tuple[str, ...]
-    writable: tuple[str, ...] = ("/dev/null",)
-
-
 @cache
-def places() -> Places:
-    """Return what this interpreter and its packages need."""
+def places() -> Mapping[str, list[str]]:
+    """Return what this interpreter and its packages need to read, list and write.
+
+    This package is not among it: the answers to its problems lie in it.
+    """
     listable = list(dict.fromkeys(_folders()))
     readable = [entry for folder in listable for entry in _entries(folder)]
     base = Path(sys.base_prefix) / "lib"
     readable += [str(path) for path in base.glob("libpython*")]
     readable += [path for path in _SYSTEM if os.path.exists(path)]
-    return Places(tuple(dict.fromkeys(readable)), tuple(listable))
-
-
-def package_root() -> str:
-    """Return the folder from which this package is imported."""
-    return str(Path(__file__).resolve().parents[3])
+    unique = list(dict.fromkeys(readable))
+    return {"readable": unique, "listable": listable, "writable": ["/dev/null"]}
 
 
 def _folders() -> Iterator[str]:

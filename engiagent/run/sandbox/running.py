@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -25,7 +25,6 @@ from engiagent.run.sandbox.limits import (
     Layers,
     Limits,
     Schedule,
-    package_root,
     places,
     read_answer,
 )
@@ -54,7 +53,16 @@ def execute(
     reading, writing = os.pipe()
     began = time.monotonic()
     try:
-        plan = _plan(work, limits, required, script, writing)
+        plan = {
+            "parent": os.getpid(),
+            "work": str(work),
+            "script": script,
+            "result": RESULT,
+            "report": writing,
+            "required": required,
+            "limits": vars(limits),
+            **places(),
+        }
         child = subprocess.Popen(
             [*_interpreter(), json.dumps(plan)],
             stdin=subprocess.DEVNULL,
@@ -81,26 +89,8 @@ def execute(
     return watched, time.monotonic() - began
 
 
-def _plan(
-    work: Path, limits: Limits, required: tuple[str, ...], script: str, report: int
-) -> dict[str, Any]:
-    open_to = places()
-    return {
-        "parent": os.getpid(),
-        "work": str(work),
-        "script": script,
-        "result": RESULT,
-        "report": report,
-        "required": list(required),
-        "limits": vars(limits),
-        "readable": list(open_to.readable),
-        "listable": list(open_to.listable),
-        "writable": list(open_to.writable),
-    }
-
-
 def _interpreter() -> list[str]:
-    root = package_root()
+    root = str(Path(__file__).resolve().parents[3])
     start = (
         f"import sys; sys.path.insert(0, {root!r}); "
         f"from engiagent.run.sandbox.child import main; main({root!r})"
@@ -256,7 +246,7 @@ def layers() -> Layers:
     work = Path(os.path.realpath(tempfile.mkdtemp(prefix="engiagent-probe-")))
     try:
         watched, _ = execute(work, Limits(), (), script="")
-        return Layers.of(_first(watched))
+        return _layers(watched)
     except SandboxError:
         return Layers()
     finally:
@@ -265,7 +255,7 @@ def layers() -> Layers:
 
 def _run(work: Path, limits: Limits) -> ScriptResult:
     watched, seconds = execute(work, limits, _REQUIRED, SCRIPT)
-    held = Layers.of(_first(watched))
+    held = _layers(watched)
     if held.missing:
         raise SandboxError(held.missing)
     code, ended_by = max(watched.code, 0), max(-watched.code, 0) or None
@@ -294,11 +284,11 @@ def _run(work: Path, limits: Limits) -> ScriptResult:
     )
 
 
-def _first(watched: Watched) -> dict[str, Any]:
+def _layers(watched: Watched) -> Layers:
     """Return which layers the child reported, before any line of the script ran."""
     with suppress(ValueError, IndexError):
-        found: dict[str, Any] = json.loads(bytes(watched.report).splitlines()[0])
-        return found
+        found = json.loads(bytes(watched.report).splitlines()[0])
+        return Layers(**{item.name: found.get(item.name, False) for item in fields(Layers)})
     text = bytes(watched.output).decode("utf-8", errors="replace").strip()
     last = text.splitlines()[-1] if text else "its process said nothing"
     raise SandboxError((), f"the sandbox did not come up: {last}")
