@@ -1,21 +1,16 @@
-"""From what stages and checks say to faults of the taxonomy, and what a blueprint leaves out."""
+"""From what stages and checks say to faults of the taxonomy."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from engiagent.agents.protocol import AGENTS, AgentName, Board, Fault
-from engiagent.blueprint import Blueprint
-from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingDataError
-from engiagent.blueprint.document import thaw
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.io.files import packaged_yaml
-from engiagent.text import Problem
 from engiagent.verify.checking import check
 from engiagent.verify.findings import whole_name
 from engiagent.verify.levels.coverage import obliges
@@ -206,9 +201,6 @@ def _unchecked(certificate: Mapping[str, Any]) -> Iterator[Fault]:
             )
 
 
-IDLE: Final = "EB020"
-
-
 def data_faults(board: Board) -> tuple[Fault, ...]:
     """Return what the checker says of the blueprint's numbers, both ways, without a schedule."""
     assert board.blueprint is not None
@@ -221,59 +213,3 @@ def data_faults(board: Board) -> tuple[Fault, ...]:
     silent = [words for words in certificate["not_understood"] if obliges(words, text)]
     certificate["not_understood"] = silent
     return tuple(f for f in of_certificate(certificate) if f.kind.startswith("data-"))
-
-
-def idle_numbers(blueprint: Blueprint, data: Path, problem: Problem | None) -> tuple[Fault, ...]:
-    """Return a fault for every number of the text that is read and then enters nothing."""
-    try:
-        found = analyse(expand(blueprint), data).diagnostics
-    except EngiagentError:
-        return ()  # what keeps it from being analysed is told by whoever compiles it
-    return tuple(
-        Fault(
-            "data-ignored",
-            f"nothing uses the number '{d.name}', so what it limits or costs is missing",
-            str(d.name),
-            _said(blueprint, str(d.name), problem),
-        )
-        for d in found
-        if d.code == IDLE and "parameters" in d.path
-    )
-
-
-def idle_files(blueprint: Blueprint, problem: Problem) -> tuple[Fault, ...]:
-    """Return a fault for every data file of the problem that the blueprint takes nothing from."""
-    text = blueprint.to_json()
-    sources = [(p.name, thaw(p.source_reference)) for p in blueprint.core.parameters]
-    assumed = [
-        name for name, s in sources if isinstance(s, Mapping) and s.get("kind") == "assumption"
-    ]
-    instead = f"assumed instead of read: {', '.join(assumed)}" if assumed else ""
-    said = "nothing is read from the file '{}' of the problem"
-    unread = [name for name in problem.data if name not in text]
-    return tuple(Fault("data-ignored", said.format(name), name, instead) for name in unread)
-
-
-def _said(blueprint: Blueprint, name: str, problem: Problem | None) -> str:
-    """Return the sentences of the text that a parameter's numbers come from; empty if none."""
-    if problem is None:
-        return ""
-    parameter = next((p for p in blueprint.core.parameters if p.name == name), None)
-    places = list(_spans(None if parameter is None else thaw(parameter.source_reference)))
-    found = [
-        " ".join(problem.text[s.span[0] : s.span[1]].split())
-        for s in problem.sentences
-        if any(s.span[0] <= start < s.span[1] for start, _ in places)
-    ]
-    return f"the text says: {' / '.join(dict.fromkeys(found))}" if found else ""
-
-
-def _spans(source: Any) -> Iterator[tuple[int, int]]:
-    if isinstance(source, Mapping):
-        span = source.get("span")
-        if isinstance(span, list | tuple) and len(span) == 2:
-            yield int(span[0]), int(span[1])
-        yield from _spans(source.get("of"))
-    elif isinstance(source, list | tuple):
-        for item in source:
-            yield from _spans(item)

@@ -6,8 +6,7 @@ transaction of its own, so that runs at the same time share a file; a locked one
 
 import os
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,19 +14,17 @@ from typing import Final
 
 from engiagent.errors import InputError
 
-VERSION: Final = 1
 BUSY_SECONDS: Final = 20.0
 PRIOR_WEIGHT: Final = 4.0
 """How many attempts the taxonomy's own estimate counts for."""
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS attempts (
-    id INTEGER PRIMARY KEY, at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, run TEXT NOT NULL,
-    engine TEXT NOT NULL, agent TEXT NOT NULL, kind TEXT NOT NULL, signature TEXT NOT NULL,
-    mended INTEGER NOT NULL, strategy TEXT NOT NULL, repair TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS by_kind ON attempts (engine, kind, agent);
-CREATE INDEX IF NOT EXISTS by_signature ON attempts (signature, mended);
-"""
+_TABLES: Final = (
+    "CREATE TABLE IF NOT EXISTS attempts (id INTEGER PRIMARY KEY, "
+    "at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, run TEXT NOT NULL, engine TEXT NOT NULL, "
+    "agent TEXT NOT NULL, kind TEXT NOT NULL, signature TEXT NOT NULL, mended INTEGER NOT NULL, "
+    "strategy TEXT NOT NULL, repair TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS by_kind ON attempts (engine, kind, agent)",
+    "CREATE INDEX IF NOT EXISTS by_signature ON attempts (signature, mended)",
+)
 
 
 @dataclass(frozen=True)
@@ -73,37 +70,13 @@ class Memory:
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as connection:
-                _patiently(lambda: _prepare(connection, self.path))
-                with connection:
-                    yield connection
+            opened = sqlite3.connect(self.path, timeout=BUSY_SECONDS)
+            with closing(opened) as connection, connection:
+                for statement in _TABLES:
+                    connection.execute(statement)
+                yield connection
         except (sqlite3.Error, OSError) as error:
             raise InputError(f"the memory cannot be used: {error}", str(self.path)) from None
-
-
-def _patiently(prepare: Callable[[], None]) -> None:
-    """Try again while another process prepares the file: no time-out of SQLite covers that."""
-    until = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            prepare()
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.02)
-        else:
-            return
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version == VERSION:
-        return
-    if version > VERSION:
-        said, found = "the memory was written by a newer engiagent", f"version {version}"
-        raise InputError(said, str(path), found=found, expected=f"at most {VERSION}")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.executescript(_TABLES + f"PRAGMA user_version = {VERSION};")
 
 
 def default_path() -> Path:

@@ -10,14 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from engiagent.agents.faults import (
-    data_faults,
-    idle_files,
-    idle_numbers,
-    of_certificate,
-    of_error,
-    worst_first,
-)
+from engiagent.agents.faults import data_faults, of_certificate, of_error
 from engiagent.agents.meeting import (
     Difference,
     Meeting,
@@ -98,7 +91,7 @@ def met(board: Board, second: Blueprint, names: Nomenclature) -> Meeting:
     assert blueprint is not None
     assert program is not None
     full, sha = expand(blueprint), blueprint.sha256
-    first = Side(full, board.data, program, board.solution, board.result, sha)
+    first = Side(full, board.data, program, board.solution, sha)
     return meet(first, second, problem=problem, names=names, options=board.options)
 
 
@@ -191,11 +184,7 @@ class Verifier:
             return self._demands(board)
         if board.solution is not None and wanted(board):
             return _Confirming(self.engine, board).outcome()
-        blueprint, problem = board.blueprint, board.problem
-        assert blueprint is not None
-        assert problem is not None
-        idle = idle_numbers(blueprint, board.data, problem)
-        faults = worst_first((*data_faults(board), *idle, *idle_files(blueprint, problem)))
+        faults = data_faults(board)
         summary = faults[0].message if faults else "every number is the text's"
         return Outcome(self.name, summary, faults=faults)
 

@@ -8,8 +8,7 @@ equations 1 to 5 of that paper (its appendix on the benchmark); with ``s`` succe
 .. math:: \mathrm{pass@}k = 1 - \binom{n-s}{k} / \binom{n}{k}, \qquad
           \mathrm{pass}^k = \binom{s}{k} / \binom{n}{k}
 
-pass^k and the six criteria are those of AssetOpsBench; approach, accuracy and source stay three
-scores.
+pass^k is that of AssetOpsBench.
 """
 
 import json
@@ -66,7 +65,7 @@ class ExpectedValue:
 
 @dataclass(frozen=True)
 class Scores:
-    """Of one run; None where a case expects nothing of the kind."""
+    """Of one run; ``accuracy`` is None where a case expects no values."""
 
     tool_recall: float
     agent_recall: float
@@ -74,19 +73,8 @@ class Scores:
     argument_keys: float
     argument_values: float
     accuracy: float | None
-    source: float | None
-    criteria: Mapping[str, bool | None]
-
-    @property
-    def approach(self) -> float:
-        """Whether the way was right, whatever came of it."""
-        return 0.5 * (self.tool_recall + self.plan_steps)
-
-    @property
-    def success(self) -> bool:
-        """Whether the run did all that was expected and came to the expected numbers."""
-        good = self.tool_recall == self.argument_values == 1.0 and self.accuracy in (None, 1.0)
-        return good and bool(self.criteria["task_completion"])
+    no_hallucination: bool  # whether every figure of the prose is a call's
+    success: bool  # whether all was done that was expected, with the expected numbers
 
 
 def scores(
@@ -98,21 +86,21 @@ def scores(
 ) -> Scores:
     """Return the scores of an answer."""
     calls = [call for call in found.calls if call.done]
-    tool_recall = recall(names, [call.tool for call in calls])
-    ordered = plan_steps(steps, calls)
-    keys, matched = arguments(steps, calls)
-    accuracy = _share([_has(found, value) for value in values])
-    source = _share([_call(calls, item["call"]) in names for item in found.findings])
-    criteria = {
-        "task_completion": found.status == "answered" and tool_recall == 1.0,
-        "data_retrieval": matched == 1.0,
-        "result_verification": None if accuracy is None else accuracy == 1.0,
-        "agent_sequence": ordered == 1.0,
-        "clarity_and_justification": bool(found.prose and found.findings and not found.not_done),
-        "no_hallucination": not found.struck_out,
-    }
-    agent_recall = recall(agents, [call.agent for call in calls])
-    return Scores(tool_recall, agent_recall, ordered, keys, matched, accuracy, source, criteria)
+    tools_called = recall(names, [call.tool for call in calls])
+    ordered, (keys, matched) = plan_steps(steps, calls), arguments(steps, calls)
+    near = [any(_near(item, value) for item in found.findings) for value in values]
+    accuracy = sum(near) / len(near) if near else None
+    right = tools_called == matched == 1.0 and accuracy in (None, 1.0)
+    return Scores(
+        tools_called,
+        recall(agents, [call.agent for call in calls]),
+        ordered,
+        keys,
+        matched,
+        accuracy,
+        not found.struck_out,
+        right and found.status == "answered",
+    )
 
 
 def recall(expected: Sequence[str], actual: Sequence[str]) -> float:
@@ -176,10 +164,6 @@ def same(one: Any, two: Any) -> bool:
         return str(one).strip().casefold() == str(two).strip().casefold()
 
 
-def _has(found: Answered, wanted: ExpectedValue) -> bool:
-    return any(_near(item, wanted) for item in found.findings)
-
-
 def _near(item: Json, wanted: ExpectedValue) -> bool:
     if isinstance(item["value"], bool) or not isinstance(item["value"], int | float):
         return False
@@ -190,14 +174,6 @@ def _near(item: Json, wanted: ExpectedValue) -> bool:
     except UnitError:
         return False
     return abs(value - wanted.value) <= wanted.tolerance
-
-
-def _call(calls: Sequence[Call], name: str) -> str:
-    return next((call.tool for call in calls if call.id == name), "")
-
-
-def _share(found: Sequence[bool]) -> float | None:
-    return sum(found) / len(found) if found else None
 
 
 def pass_at(runs: int, successes: int, k: int) -> float:
@@ -389,8 +365,7 @@ def _row(
     measured = scores(
         found, case.expected_agents, case.expected_tools, case.expected_steps, case.expected_values
     )
-    more = {"approach": measured.approach, "success": measured.success}
-    return {**row, **asdict(measured), **more, **stages, "reason": "; ".join(found.not_done)}
+    return {**row, **asdict(measured), **stages, "reason": "; ".join(found.not_done)}
 
 
 def _answered(case: Case, planning: Planning, target: Path, asking: Asking) -> Answered:
@@ -405,10 +380,9 @@ def _answered(case: Case, planning: Planning, target: Path, asking: Asking) -> A
 
 _NOTHING: Final[Mapping[str, Any]] = {
     **dict.fromkeys(RATES, 0.0),
-    **dict.fromkeys(("approach", "tokens", "planning_seconds", "answer_seconds", "seconds"), 0.0),
-    **dict.fromkeys(("accuracy", "source", "cost")),
-    "success": False,
-    "criteria": {},
+    **dict.fromkeys(("tokens", "planning_seconds", "answer_seconds", "seconds"), 0.0),
+    **dict.fromkeys(("accuracy", "cost")),
+    **dict.fromkeys(("success", "no_hallucination"), False),
 }
 """What a run is worth that came to no answer."""
 
@@ -437,27 +411,15 @@ def _summary(rows: Sequence[Json]) -> Json:
     cases = dict.fromkeys(row["case"] for row in rows)
     tried = [[row["success"] for row in rows if row["case"] == case] for case in cases]
     most = min(map(len, tried))
-    known = {
-        name: [row[name] for row in rows if row[name] is not None]
-        for name in ("accuracy", "source")
-    }
+    values = [row["accuracy"] for row in rows if row["accuracy"] is not None]
     return {
         "cases": len(cases),
-        **{name: fmean(row[name] for row in rows) for name in RATES},
+        **{name: fmean(row[name] for row in rows) for name in (*RATES, "no_hallucination")},
         **{
             f"pass_at_{k}": fmean(pass_at(len(t), sum(t), k) for t in tried)
             for k in dict.fromkeys((1, most))
         },
         f"pass_hat_{most}": fmean(pass_hat(len(t), sum(t), most) for t in tried),
-        "approach": fmean(row["approach"] for row in rows),
-        **{name: fmean(values) if values else None for name, values in known.items()},
-        "criteria": {name: _met(rows, name) for row in rows[:1] for name in row["criteria"]},
+        "accuracy": fmean(values) if values else None,
         "median_tokens": median(row["tokens"] for row in rows),
     }
-
-
-def _met(rows: Sequence[Json], name: str) -> float | None:
-    """Return the share of runs that meet a criterion, of those that it can be decided for."""
-    found = [row["criteria"].get(name, False) for row in rows]
-    decided = [value for value in found if value is not None]
-    return fmean(decided) if decided else None

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from jsonschema import Draft202012Validator
 
-from engiagent.agents.cards import EFFORTS
 from engiagent.errors import InputError
 from engiagent.io.files import packaged_yaml
 from engiagent.io.schemawords import TEXT, TEXTS, record
 from engiagent.tools.registry import Json, Tool, tools
 
+EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 _NAME: Final[Json] = {"type": "string", "pattern": "^[a-z][a-z0-9_-]{0,39}$"}
 SCHEMA: Final[Json] = record(
     {

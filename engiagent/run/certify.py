@@ -88,8 +88,15 @@ def certify(
     reported beside the verdict. ``reading``: who has read the text; by default what
     :func:`reading_of` derives. ``overrides``: the values that the user has set.
     """
-    if blueprint is not None and blueprint.kind == "definitions":
-        return _reproduced(problem, solution, blueprint, folder, name, reading)
+    if blueprint is not None and blueprint.kind == "definitions":  # the checker computes it again
+        given = blueprint
+        if problem is None:
+            given = replace(blueprint, core_model_elements=_as_given(blueprint.core))
+        if isinstance(solution, str | Path):
+            solution = load_arrays(solution)
+        computed: Any = problem or BlueprintAlone(blueprint, folder, name)
+        reading = reading or reading_of(problem, blueprint) or Reading()
+        return _with_blueprint(reproduce(computed, solution, given, reading), blueprint)
     source, expanded = source_of(problem, blueprint, folder, name)
     stated = None if source.expert is not None else requirements
     reading = reading or reading_of(problem, blueprint, stated, overrides)
@@ -153,25 +160,6 @@ def _as_written(blueprint: Blueprint, derived: Mapping[str, ParameterDef]) -> se
     return {p.name for p in again.parameters if derived.get(p.name) == p}
 
 
-def _reproduced(
-    problem: Problem | None,
-    solution: Any,
-    blueprint: Blueprint,
-    folder: Path,
-    name: str,
-    reading: Reading | None,
-) -> Certificate:
-    """Return the certificate of a computation: the checker computes it again."""
-    given = blueprint
-    if problem is None:
-        given = replace(blueprint, core_model_elements=_as_given(blueprint.core))
-    if isinstance(solution, str | Path):
-        solution = load_arrays(solution)
-    source: Any = problem or BlueprintAlone(blueprint, folder, name)
-    reading = reading or reading_of(problem, blueprint) or Reading()
-    return _with_blueprint(reproduce(source, solution, given, reading), blueprint)
-
-
 def reading_of(
     problem: Problem | None,
     blueprint: Blueprint | None,
@@ -187,21 +175,14 @@ def reading_of(
 
     if problem is None:
         return formal_reading(blueprint)
-    if _annotated(problem):
-        return None
-    found = None if blueprint is None else claim_of(problem, blueprint, overrides)
-    if found is not None:
-        return found
-    if requirements is not None:
-        return Reading(what=f"requirements {requirements.sha256[:12]}")
-    return None
-
-
-def _annotated(problem: Problem) -> bool:
-    """Whether experts wrote down what just this text asks for."""
     expert = problem.expert
     stated = expert is not None and (expert / REQUIREMENTS).is_file()
-    return stated and annotated_otherwise(problem) is None
+    if stated and annotated_otherwise(problem) is None:
+        return None  # experts wrote down what just this text asks for
+    found = None if blueprint is None else claim_of(problem, blueprint, overrides)
+    if found is None and requirements is not None:
+        return Reading(what=f"requirements {requirements.sha256[:12]}")
+    return found
 
 
 def source_of(
@@ -265,12 +246,8 @@ def _as_given(part: Any) -> Any:
         return tuple(_as_given(item) for item in part)
     if not is_dataclass(part) or isinstance(part, type):
         return part
-    changes = {
-        item.name: _as_given(getattr(part, item.name))
-        for item in fields(part)
-        if item.name != "source_reference"
-    }
-    if any(item.name == "source_reference" for item in fields(part)):
+    changes = {item.name: _as_given(getattr(part, item.name)) for item in fields(part)}
+    if "source_reference" in changes:
         changes["source_reference"] = FrozenMap(GIVEN)
     return replace(part, **changes)
 
@@ -356,7 +333,6 @@ def not_shown(certificate: Mapping[str, Any]) -> list[str]:
                 note = entry.get("note") or f"{entry.get('name') or entry.get('id')} is unchecked"
                 reasons[f"{name}: {note}"] = None
     for text in (certificate.get("reading") or {}).get("open") or ():
-        known = any(reason.endswith(f": {text}") for reason in reasons)
-        if not known:
+        if not any(reason.endswith(f": {text}") for reason in reasons):
             reasons[f"reading: {text}"] = None
     return list(reasons)

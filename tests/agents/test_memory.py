@@ -53,13 +53,7 @@ def test_lessons_are_repairs_that_helped_the_newest_first(tmp_path: Path) -> Non
     assert store.lessons("another") == ()
 
 
-def test_a_memory_of_a_newer_version_and_a_file_that_is_none_are_refused(tmp_path: Path) -> None:
-    newer = tmp_path / "newer.sqlite"
-    with sqlite3.connect(newer) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    with pytest.raises(InputError, match="newer"):
-        Memory(newer).lessons("sig")
+def test_a_file_that_is_no_memory_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "text.sqlite"
     other.write_text("no database at all, whatever its name says\n" * 40)
     with pytest.raises(InputError, match="cannot be used"):

@@ -37,15 +37,6 @@ def test_the_error_of_a_line_is_the_one_by_hand() -> None:
     assert segment_error([0.9]) == 0.0
 
 
-def test_the_weighted_error_is_the_one_by_hand() -> None:
-    # Break after 3 of 1, 1, 1, 0, 0.3, 0: left 0; right 0, 0.3, 0: RMSE 0.3*sqrt(2)/3; weight 1/2.
-    scores = [1.0, 1.0, 1.0, 0.0, 0.3, 0.0]
-    assert weighted_error(scores, 3) == pytest.approx(0.5 * 0.3 * math.sqrt(2) / 3)
-    # Break after 2: right 1, 0, 0.3, 0 over n = -1.5 … 1.5: mean 0.325, slope -0.27; residuals
-    # 0.27, -0.46, 0.11, 0.08, so RMSE sqrt(0.3030/4), weight 4/6.
-    assert weighted_error(scores, 2) == pytest.approx(4 / 6 * math.sqrt(0.303 / 4))
-
-
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
@@ -122,8 +113,3 @@ def test_tokens_are_bounded_and_the_same_question_gives_the_same_answer() -> Non
     assert one == exemplars(problem, corpus_root(), most_tokens=4000)
     assert sum(map(len, one)) <= 4 * 4000
     assert exemplars(problem, corpus_root(), most_tokens=10) == ()
-
-
-def test_an_empty_archive_gives_none(tmp_path: Path) -> None:
-    problem = Problem.load(corpus_root() / "thermal" / "office_heat_pump")
-    assert exemplars(problem, tmp_path) == ()

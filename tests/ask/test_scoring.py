@@ -147,12 +147,6 @@ def test_a_suite_is_scored_over_http_resumed_and_replayed(tmp_path: Path) -> Non
         assert replayed["planning"][way] == found
 
 
-def test_a_suite_without_recordings_scores_nothing(tmp_path: Path) -> None:
-    given = ["bench", "ask", str(SUITE), "--replay", "--out", str(tmp_path / "none"), "--json"]
-    found = json.loads(CliRunner().invoke(app, given).stdout)["planning"]
-    assert all(way["pass_at_1"] == way["tool_recall"] == 0.0 for way in found.values())
-
-
 def test_a_suite_that_names_what_there_is_not_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "suite.yaml"
     for old, new, said in (

@@ -311,25 +311,6 @@ def test_names_of_another_unit_or_another_number_of_hours_do_not_meet(change: An
     assert "pump.power" in found.reason
 
 
-def test_a_quantity_under_another_name_is_paired_where_only_one_fits() -> None:
-    def change(core: dict[str, Any]) -> None:
-        core["decision_variables"][0] |= {"quantity": "mill.power", "name": "y"}
-        for item in (core["constraints"][0], core["objective_function"]):
-            item["expression"] = item["expression"].replace("x[t]", "y[t]")
-
-    flat = solve_reading(_flat(4.0), None, OPTIONS, isolate=False)
-    assert meet(flat, edited(_flat(4.0), change), options=OPTIONS, isolate=False).confirmed
-
-    def twice(core: dict[str, Any]) -> None:
-        change(core)
-        core["decision_variables"].append(
-            core["decision_variables"][0] | {"name": "z", "quantity": "saw.power"}
-        )
-
-    found = meet(flat, edited(_flat(4.0), twice), options=OPTIONS, isolate=False)
-    assert found.outcome == "names do not meet"
-
-
 def test_a_second_reading_in_quantities_of_its_own_alone_confirms_nothing() -> None:
     def change(core: dict[str, Any]) -> None:
         core["decision_variables"][0] |= {"quantity": "other.work", "role": "auxiliary"}

@@ -99,11 +99,6 @@ def test_an_answer_is_numbers_or_refused(tmp_path: Path, answer: str, said: str 
         read_answer(tmp_path, 2_000_000)
 
 
-def test_an_answer_that_is_too_long_is_refused() -> None:
-    text = "open('schedule.json', 'w').write('{\"x\": [' + '1,' * 1200000 + '1]}')"
-    assert "File too large" in str(run(text).reason)
-
-
 def test_a_folder_in_the_place_of_the_answer_is_none() -> None:
     result = run("import os; os.mkdir('schedule.json')")
     assert result.status == "failed"
@@ -134,12 +129,6 @@ def test_a_script_sees_the_data_it_is_given_and_nothing_else(tmp_path: Path) -> 
     assert said.startswith("['model.py', 'prices.csv'] ['HOME', 'LANG', 'OMP")
     with pytest.raises(InputError, match="link"):
         run_script(script, data, ["link.csv"], SMALL)
-
-
-@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
-def test_limits_are_positive_numbers(value: float) -> None:
-    with pytest.raises(InputError, match="seconds"):
-        Limits(seconds=value)
 
 
 LIBRARIES = {

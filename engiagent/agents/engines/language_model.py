@@ -104,7 +104,8 @@ def _rate(entry: Any, name: str, file: str) -> Rate:
     if len(known) < len(values) or not all(0 <= v < 1e6 for v in known):
         expected = f"{', '.join(_RATES)}: USD for a million tokens"
         raise InputError(f"{name}: no price", file, found=repr(entry), expected=expected)
-    return Rate(*map(float, known))
+    fresh, out, read, write = map(float, known)
+    return Rate(fresh, out, read, write)
 
 
 LEAST_REPLY: Final = 400

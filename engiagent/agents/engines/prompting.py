@@ -1,4 +1,4 @@
-"""Prompts: what a question becomes in words.
+"""Prompts: what a question becomes in words, by the cards of the agents (``cards/<agent>.yaml``).
 
 The first block of a prompt is the page on the language, the same for every problem, the second the
 agent's card; both can stay in a server's cache for as long as a run goes on. Of the page, fields
@@ -17,19 +17,53 @@ from math import log
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
-from engiagent.agents.cards import Card, cards
 from engiagent.agents.engines.exchange import Request, Turn
 from engiagent.agents.engines.shortform import short_text
 from engiagent.agents.engines.wire import wire_schema
-from engiagent.agents.protocol import Fault, Instruction, Question
+from engiagent.agents.protocol import AGENTS, Fault, Instruction, Question
 from engiagent.agents.verifier import formulas
 from engiagent.blueprint.document import schema
 from engiagent.blueprint.grammar import FUNCTIONS, REDUCTIONS
 from engiagent.formulations.components import MODELS
+from engiagent.io.files import packaged_yaml
 from engiagent.io.jsontext import loads_strict
 from engiagent.slots import Component
 from engiagent.text import Problem
 from engiagent.text.datafile import Column, DataFile
+
+NAMES: Final = (*AGENTS, "coordinator")
+
+
+@dataclass(frozen=True)
+class Card:
+    """What an agent is: its role, what it can be asked for, and what it must never do.
+
+    ``model``, ``effort`` and ``max_tokens`` say who answers for it, how thoroughly, and at what
+    length at most; ``tools`` name what its code may do.
+    """
+
+    role: str
+    capabilities: tuple[str, ...]
+    tools: tuple[str, ...]
+    model: str
+    effort: str
+    max_tokens: int
+    constraints: tuple[str, ...]
+
+
+@cache
+def cards() -> Mapping[str, Card]:
+    """Return every agent's card by its name."""
+    found = {}
+    for name in NAMES:
+        entry = packaged_yaml("engiagent.agents", f"cards/{name}.yaml")
+        values: dict[str, Any] = {
+            key: value.strip() if isinstance(value, str) else value for key, value in entry.items()
+        }
+        lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
+        found[name] = Card(**{**values, **lists})
+    return found
+
 
 MOST_DETAILS: Final = 5
 """Models whose every slot is shown, chosen by the words of the problem."""

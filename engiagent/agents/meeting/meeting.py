@@ -135,7 +135,7 @@ def _compared(pair: _Pair) -> Meeting:
     one, two = pair.first.status, pair.second.status
     if two == "unbounded":
         reason = "the second reading leaves its goal without a bound"
-        return pair.ended("not confirmed", _because(reason, pair.second))
+        return pair.ended("not confirmed", reason)
     if (one, two) == ("infeasible", "infeasible"):
         return _both_infeasible(pair)
     if {one, two} == {"infeasible", "optimal"}:
@@ -143,12 +143,6 @@ def _compared(pair: _Pair) -> Meeting:
     if (one, two) != ("optimal", "optimal"):
         return pair.ended("not proven", f"no optimum is proven: {one} and {two}")
     return _optima(pair)
-
-
-def _because(reason: str, side: Side) -> str:
-    """Return a reason with the conflict set, or with what grows, where it can be named."""
-    trouble = side.trouble()
-    return f"{reason}: {trouble}" if trouble else reason
 
 
 def _certificate(side: Side) -> Certificate:
@@ -181,7 +175,7 @@ def _one_infeasible(pair: _Pair) -> Meeting:
     broken = () if plan is None else judged(target, plan).broken
     found = [_difference(pair, "lacks" if forward else "adds", item, None) for item in broken]
     which = "second" if forward else "first"
-    reason = _because(f"the {which} reading allows no plan, the other has one", target)
+    reason = f"the {which} reading allows no plan, the other has one"
     return pair.ended("different", reason, differences=tuple(found[:MOST]))
 
 
