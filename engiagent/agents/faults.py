@@ -25,25 +25,15 @@ REPLIES: Final = (
 """Kinds that say something of an answer and nothing of a blueprint."""
 SAME: Final = "same"
 PRIORITIES: Final = ("high", "medium", "low")
-_KINDS: Final = {
-    "EB001": "syntax",
-    "EB002": "unknown-name",
-    "EB003": "index",
-    "EB004": "index",
-    "EB005": "unit-mismatch",
-    "EB006": "unit-mismatch",
-    "EB007": "unit-mismatch",
-    "EB008": "not-supported",
-    "EB009": "not-supported",
-    "EB010": "syntax",
-    "EB011": "syntax",
-    "EB012": "blueprint-invalid",
-    "EB014": "blueprint-invalid",
-    "EB016": "blueprint-invalid",
-    "EB017": "formulation",
-    "EB026": "formulation",
-    "EB027": "formulation",
+_CODES: Final = {
+    "syntax": ("EB001", "EB010", "EB011"),
+    "unknown-name": ("EB002",),
+    "index": ("EB003", "EB004"),
+    "unit-mismatch": ("EB005", "EB006", "EB007"),
+    "not-supported": ("EB008", "EB009"),
+    "blueprint-invalid": ("EB012", "EB014", "EB016"),
 }
+_KINDS: Final = {code: kind for kind, codes in _CODES.items() for code in codes}
 
 
 @dataclass(frozen=True)

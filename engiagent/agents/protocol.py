@@ -65,16 +65,11 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         known = self.cost is not None and other.cost is not None
-        return Usage(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.output_tokens + other.output_tokens,
-            (self.cost or 0.0) + (other.cost or 0.0) if known else None,
-            self.seconds + other.seconds,
-        )
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _COUNTED}
+        return Usage(**sums, cost=(self.cost or 0.0) + (other.cost or 0.0) if known else None)
 
 
+_COUNTED: Final = ("calls", "input_tokens", "cached_tokens", "output_tokens", "seconds")
 NOTHING: Final = Usage()
 """Of who asked nobody."""
 

@@ -137,12 +137,7 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as JSON."""
-        return {
-            "place": self.place,
-            "stored": self.stored,
-            "found": self.found,
-            "allowed": self.allowed,
-        }
+        return dict(vars(self))
 
 
 def compare(text: str, again: Mapping[str, Any], file: str) -> tuple[Difference, ...]:

@@ -113,20 +113,15 @@ class Asking:
 def _address(url: str) -> None:
     try:
         parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname)
-        good = good and (parts.port is None or parts.port > 0)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         good = False
+    said, found, expected = "is no address", url, "as http://localhost:11434"
+    if good and (parts.username or parts.password or parts.query):
+        said, found = "must carry no user, password or query", _bare(url)
+        good, expected = False, "the key in ANTHROPIC_API_KEY"
     if not good:
-        raise InputError(
-            "--base-url is no address", found=repr(url), expected="as http://localhost:11434"
-        )
-    if parts.username or parts.password or parts.query:
-        raise InputError(
-            "--base-url must carry no user, password or query",
-            found=repr(_bare(url)),
-            expected="the key in ANTHROPIC_API_KEY",
-        )
+        raise InputError(f"--base-url {said}", found=repr(found), expected=expected)
 
 
 def _bare(url: str) -> str:
