@@ -18,7 +18,7 @@ from engiagent.errors import EngiagentError, SandboxError
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.run.certify import certify
 from engiagent.run.sandbox.limits import RESULT, Limits
-from engiagent.run.sandbox.running import answer_text, layers, run_script
+from engiagent.run.sandbox.running import layers, run_script
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.requirements import Requirements, parse_requirements
@@ -71,7 +71,7 @@ def certified(board: Board, folder: Path) -> Certificate:
     """Return the certificate of a script's schedule, a file in ``folder``, with its layers."""
     assert board.scripted is not None
     taken, schedule = requirements_of(board), folder / RESULT
-    schedule.write_text(answer_text(board.scripted), encoding="utf-8")
+    schedule.write_text(board.scripted.answer, encoding="utf-8")
     found = certify(
         board.problem, schedule, None, folder=board.data, name=board.name, requirements=taken
     )

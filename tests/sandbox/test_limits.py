@@ -1,9 +1,9 @@
 """Scripts that take too much, say too much or answer wrongly; each ends with its reason."""
 
+import json
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
@@ -43,7 +43,7 @@ def test_a_script_that_takes_too_much_is_ended(kind: str) -> None:
     assert result.status == "limit", result
     assert case["reason"] in str(result.reason)
     assert time.monotonic() - began < case["changes"].get("seconds", SMALL.seconds) + 6
-    assert result.schedule == {}
+    assert not result.answer
 
 
 @pytest.mark.parametrize(
@@ -73,28 +73,22 @@ def test_a_script_that_fails_says_how(text: str, said: str) -> None:
         ('{"x": [NaN]}', "not finite"),
         ('{"x": [1e999]}', "too large"),
         ('{"x": [1], "x": [2]}', "stands twice"),
-        ('{"x": ["1"]}', "no number"),
-        ('{"x": [true]}', "no number"),
-        ('{"x": [null]}', "no number"),
-        ('{"x": [[1, 2], [3]]}', "different lengths"),
-        ('{"x": [[1, 2], 3]}', "different lengths"),
-        ('{"x": []}', "empty list"),
-        ('{"__class__ ": [1]}', "no name"),
+        ('{"x": ["one"]}', "number"),
+        ('{"x": [true]}', "number"),
+        ('{"x": [[1, 2], [3]]}', "no number"),
+        ('{"x": [[1, 2], 3]}', "number"),
         ('{"status": "optimal"}', "no number"),
-        ('{"x": ' + "9" * 200 + "}", None),
         ('{"x": ' + "9" * 400 + "}", "300 digits"),
         ("[1, 2]", "no object"),
         ("{}", "no object"),
-        ("[" * 100, "nested"),
+        ('{"a": ' + '{"b": 1}' * 1000 + "}", "no object"),
+        ('{"x": ' + "[" * 100, "nested"),
         ('{"x": [' + "1," * 1_200_000 + "1]}", "too large"),
         ("\ud800", "UTF-8"),
     ],
 )
-def test_an_answer_is_numbers_or_refused(tmp_path: Path, answer: str, said: str | None) -> None:
+def test_an_answer_is_numbers_or_refused(tmp_path: Path, answer: str, said: str) -> None:
     (tmp_path / "schedule.json").write_bytes(answer.encode(errors="surrogatepass"))
-    if said is None:
-        assert read_answer(tmp_path, 2_000_000)[0]["x"].shape == ()
-        return
     with pytest.raises(InputError, match=said):
         read_answer(tmp_path, 2_000_000)
 
@@ -103,19 +97,6 @@ def test_a_folder_in_the_place_of_the_answer_is_none() -> None:
     result = run("import os; os.mkdir('schedule.json')")
     assert result.status == "failed"
     assert "Is a directory" in str(result.reason)
-
-
-def test_numbers_come_back_as_arrays_by_quantity() -> None:
-    text = (
-        "import json, sys\n"
-        "json.dump({'a.b [kW]': [[1, 2.5], [3, 4]], 'c': 7, 'objective': -1}, "
-        "open(sys.argv[1], 'w'))"
-    )
-    result = run(text)
-    assert result.status == "done"
-    np.testing.assert_array_equal(result.schedule["a.b [kW]"], [[1, 2.5], [3, 4]])
-    assert result.schedule["c"] == 7
-    assert result.objective == -1
 
 
 def test_a_script_sees_the_data_it_is_given_and_nothing_else(tmp_path: Path) -> None:
@@ -149,7 +130,7 @@ def test_libraries_that_bring_their_solver_along_work_as_ever(library: str) -> N
     tail = "import json, sys; json.dump({'x': answer}, open(sys.argv[1], 'w'))"
     result = run(f"{LIBRARIES[library]}\n{tail}", seconds=30, cpu_seconds=30)
     assert result.status == "done", result.output
-    assert result.schedule["x"] == pytest.approx(3, abs=1e-6)
+    assert json.loads(result.answer)["x"] == pytest.approx(3, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +138,6 @@ def test_libraries_that_bring_their_solver_along_work_as_ever(library: str) -> N
     [
         b'{"a": [' + b"0," * 3_000_000 + b"0]}",
         b'{"a": ' + b"[" * 3_000_000,
-        b'{"a": ' + b'{"b": 1}' * 1000 + b"}",
         b'{"a": [' + b"1.5, " * 8_000_001 + b"0]}",
     ],
 )

@@ -10,7 +10,7 @@ from engiagent.cli.exit_codes import ExitCode, of_error
 from engiagent.errors import SandboxError
 from engiagent.run.certify import certify
 from engiagent.run.sandbox.limits import RESULT, Limits
-from engiagent.run.sandbox.running import answer_text, run_script
+from engiagent.run.sandbox.running import run_script
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
 from tests.sandbox.support import CONFINED, ROOT, SCRIPTS
@@ -27,7 +27,7 @@ def solve(text: str, folder: Path) -> Certificate:
     problem = Problem.load(FOLDER)
     result = run_script(text, FOLDER, tuple(problem.data), Limits())
     assert result.status == "done", result.output
-    (folder / RESULT).write_text(answer_text(result))
+    (folder / RESULT).write_text(result.answer)
     blueprint = Blueprint.load(BLUEPRINT)
     return certify(problem, folder / RESULT, blueprint, folder=FOLDER, name="script")
 

@@ -1,8 +1,6 @@
 """What a script may take and read, and its answer, read as if an enemy had written it."""
 
-import math
 import os
-import re
 import site
 import sys
 import sysconfig
@@ -10,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside
@@ -119,96 +117,33 @@ def _entries(folder: str) -> Iterator[str]:
         yield os.path.join(folder, name)
 
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
 RESULT: Final = "schedule.json"
 OBJECTIVE: Final = "objective"
-MOST_COLUMNS: Final = 2000
-MOST_NUMBERS: Final = 2_000_000
+MOST_MARKS: Final = 2_000_000
 MOST_BYTES: Final = 40_000_000
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,99}( ?\[[^\[\]\x00-\x1f]{1,40}\])?")
-_DEEPEST: Final = 6
-
-Schedule = Mapping[str, "npt.NDArray[np.float64]"]
 
 
-def read_answer(folder: Path, max_bytes: int) -> tuple[Schedule, float | None]:
-    """Return the schedule that a script left, and the objective that it claims."""
+def read_answer(folder: Path, max_bytes: int) -> str:
+    """Return the text of the schedule that a script left, which any schedule's reader can read."""
+    from engiagent.verify.reading import read_content  # needs numpy; to run a script nobody does
+
     content = open_inside(folder, RESULT, max_bytes=min(max_bytes, MOST_BYTES))
-    _measure(content)
+    # What is too large to be parsed is refused before any of it is.
+    for what, mark in (("values", b","), ("lists", b"[")):
+        if content.count(mark) > MOST_MARKS:
+            raise InputError(f"more than {MOST_MARKS} {what}", RESULT)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise InputError("the answer is no UTF-8 text", RESULT) from None
-    value = loads_strict(text, RESULT)
+    value = loads_strict(text, RESULT) if content.count(b"{") == 1 else None
     if not isinstance(value, dict) or not value:
-        raise InputError(
-            "the answer is no object of numbers", RESULT, expected='{"battery.charge [kW]": [0.0]}'
-        )
-    if len(value) > MOST_COLUMNS:
-        raise InputError(f"more than {MOST_COLUMNS} names", RESULT, found=str(len(value)))
-    claimed = value.pop(OBJECTIVE, None)
-    schedule = {}
-    left = MOST_NUMBERS
-    for name, numbers in value.items():
-        if not _NAME.fullmatch(name):
-            raise InputError(
-                "no name of a quantity",
-                RESULT,
-                found=ascii(name)[:60],
-                expected="as battery.charge [kW]",
-            )
-        schedule[name] = _array(name, numbers)
-        left -= schedule[name].size
-        if left < 0:
-            raise InputError(f"more than {MOST_NUMBERS} numbers", RESULT)
-    return schedule, None if claimed is None else float(_number(OBJECTIVE, claimed))
-
-
-def _measure(content: bytes) -> None:
-    """Refuse an answer that is too large to be parsed, before any of it is."""
-    marks = {"values": content.count(b","), "lists": content.count(b"[")}
-    for what, count in marks.items():
-        if count > MOST_NUMBERS:
-            raise InputError(f"more than {MOST_NUMBERS} {what}", RESULT, found=str(count))
-    if content.count(b"{") > 1:
-        raise InputError("the answer is no plain object of numbers", RESULT)
-
-
-def _array(name: str, value: Any) -> "npt.NDArray[np.float64]":
-    shape: list[int] = []
-    inner = value
-    while isinstance(inner, list):
-        shape.append(len(inner))
-        if len(shape) > _DEEPEST or not inner:
-            raise InputError(f"{name}: an empty list, or one too deep", RESULT)
-        inner = inner[0]
-    flat = list(_flat(name, value, shape))
-    import numpy as np  # whoever runs the script may have no numpy; only its answer needs one
-
-    return np.asarray(flat, dtype=np.float64).reshape(shape)
-
-
-def _flat(name: str, value: Any, shape: list[int]) -> Any:
-    if not shape:
-        yield _number(name, value)
-        return
-    if not isinstance(value, list) or len(value) != shape[0]:
-        raise InputError(f"{name}: lists of different lengths", RESULT)
-    for item in value:
-        yield from _flat(name, item, shape[1:])
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        found = type(value).__name__
-        raise InputError(f"{name}: no number", RESULT, found=found, expected="a finite number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise InputError(f"{name}: a number that is not finite", RESULT)
-    return number
+        expected = '{"battery.charge [kW]": [0.0]}'
+        raise InputError("the answer is no object of numbers", RESULT, expected=expected)
+    found = read_content(value)
+    claims = [name for name in found.claims if name != OBJECTIVE]
+    if claims:
+        raise InputError(f"{claims[0]}: no number", RESULT, expected="finite numbers")
+    for fault in found.faults.values():
+        raise fault
+    return text

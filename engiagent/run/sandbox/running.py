@@ -18,16 +18,7 @@ from typing import Any, Final, Literal
 
 from engiagent.errors import InputError, SandboxError
 from engiagent.io.files import open_inside
-from engiagent.io.jsontext import dumps_canonical
-from engiagent.run.sandbox.limits import (
-    OBJECTIVE,
-    RESULT,
-    Layers,
-    Limits,
-    Schedule,
-    places,
-    read_answer,
-)
+from engiagent.run.sandbox.limits import RESULT, Layers, Limits, places, read_answer
 
 MB: Final = 1_000_000
 _POLL: Final = 0.05
@@ -208,10 +199,8 @@ class ScriptResult:
 
     status: Status  # ``done`` with a readable answer, ``limit`` when it was ended, else ``failed``
     reason: str | None  # why it is not ``done``
-    # numbers by the name that the script gave them, each an array; units may stand in the names, as
-    # ``battery.charge [kW]``
-    schedule: Schedule
-    objective: float | None  # what the script claims; the checker works it out itself
+    # the text of its schedule: numbers by name, as ``battery.charge [kW]``; empty without one
+    answer: str
     output: str  # what it printed, its errors among it
     # code, signal: how its process ended; None where it did not end by itself
     code: int | None
@@ -264,24 +253,14 @@ def _run(work: Path, limits: Limits) -> ScriptResult:
         why = "cpu_seconds"
     output = bytes(watched.output).decode("utf-8", errors="replace")
     status, reason = _how_it_ended(why, code, ended_by, output, limits)
-    schedule: Schedule = {}
-    objective = None
+    answer = ""
     if status == "done":
         try:
-            schedule, objective = read_answer(work, limits.file_mb * MB)
+            answer = read_answer(work, limits.file_mb * MB)
         except InputError as error:
             status, reason = "failed", str(error)
-    return ScriptResult(
-        status,
-        reason,
-        schedule,
-        objective,
-        output,
-        None if ended_by else code,
-        ended_by,
-        seconds,
-        held,
-    )
+    own = None if ended_by else code
+    return ScriptResult(status, reason, answer, output, own, ended_by, seconds, held)
 
 
 def _layers(watched: Watched) -> Layers:
@@ -315,11 +294,3 @@ def _remove(work: Path) -> None:
         shutil.rmtree(work)
     if work.exists() and (remover := shutil.which("rm")) is not None:
         subprocess.run([remover, "-rf", "--", str(work)], check=False, capture_output=True)
-
-
-def answer_text(result: ScriptResult) -> str:
-    """Return a script's schedule as the text of a schedule file."""
-    columns: dict[str, Any] = {k: values.tolist() for k, values in result.schedule.items()}
-    if result.objective is not None:
-        columns[OBJECTIVE] = result.objective
-    return dumps_canonical(columns)
