@@ -26,7 +26,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from engiagent.agents.bench.machine import machine, versions
+from engiagent.agents.bench import machine, versions
 from engiagent.blueprint import Blueprint
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand

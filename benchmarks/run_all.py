@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from engiagent.agents.bench.machine import versions
+from engiagent.agents.bench import versions
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

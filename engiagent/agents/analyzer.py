@@ -4,9 +4,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engiagent.agents.faults import of_error, standing
-from engiagent.agents.patches import repaired, unmended
-from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question
-from engiagent.agents.questions import SCHEMAS, ask, unanswered
+from engiagent.agents.modeler import repaired, unmended
+from engiagent.agents.protocol import (
+    AgentName,
+    Board,
+    Engine,
+    Fault,
+    Outcome,
+    Question,
+    ask,
+    unanswered,
+)
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.errors import EngiagentError
@@ -23,48 +31,21 @@ class Analyzer:
     name: AgentName = "analyzer"
 
     def run(self, board: Board) -> Outcome:
-        """Return a blueprint, or what the text lacks.
-
-        What is wrong with numbers and single sentences is repaired by a patch, never by writing
-        the whole blueprint again.
-        """
+        """Return a blueprint, or what the text lacks."""
         faults = standing(board.instruction.faults)
-        if faults and board.blueprint is not None and all(map(_patchable, faults)):
-            return self._patched(board)
+        patchable = all(f.judged or f.kind.startswith("data-") for f in faults)
+        if faults and board.blueprint is not None and patchable:
+            return repaired(self.engine, board, self.name)
         values = {"instruction": board.instruction, "blueprint": board.blueprint}
-        question = Question("analyzer", "analyse", board, values, SCHEMAS["analyse"])
+        question = Question("analyzer", "analyse", board, values)
         answer = ask(self.engine, question)
         if answer.value is None:
             return unanswered(self.name, answer)
         changes, faults = _read(answer.value, board)
         changes["by_model"] = self.engine.judges
         faults = faults or unmended(changes.get("blueprint"), board)
-        said = changes["sufficiency"]
-        return Outcome(
-            agent=self.name,
-            status="failed" if faults else "done",
-            summary=faults[0].message if faults else f"the text is {said}",
-            changes=changes,
-            faults=faults,
-            usage=answer.usage,
-        )
-
-    def _patched(self, board: Board) -> Outcome:
-        found = repaired(self.engine, board, self.name)
-        if isinstance(found, Outcome):
-            return found
-        return Outcome(
-            agent=self.name,
-            status="done",
-            summary="the blueprint is patched" if found.text else "nothing is to change",
-            changes={"blueprint": found.blueprint, **found.changes},
-            usage=found.usage,
-            repair=found.text,
-        )
-
-
-def _patchable(fault: Fault) -> bool:
-    return fault.judged or fault.kind.startswith("data-")
+        summary = faults[0].message if faults else f"the text is {changes['sufficiency']}"
+        return Outcome(self.name, summary, changes, faults, answer.usage)
 
 
 def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
@@ -83,8 +64,12 @@ def _read(value: Any, board: Board) -> tuple[dict[str, Any], tuple[Fault, ...]]:
         "notes": tuple(value["notes"]),
         "why_missing": whys,
     }
-    faults = [_absent(quote, board) for quote in _quotes(value)]
-    found = tuple(fault for fault in faults if fault is not None)
+    assert board.problem is not None
+    text = " ".join(board.problem.text.split())
+    quotes = [e["quote"] for e in value["not_understood"]]
+    quotes += [quote for e in value["contradictions"] for quote in e["quotes"]]
+    absent = [quote for quote in quotes if " ".join(quote.split()) not in text]
+    found = tuple(Fault("misread", f"the text does not say {quote!r}") for quote in absent)
     if value["blueprint"] is not None:
         changes["draft"] = value["blueprint"]
         try:
@@ -112,19 +97,3 @@ def _lacking(value: Any) -> str:
         return f"{value['sufficiency']}: {'; '.join(dict.fromkeys(whys))}"
     unclear = len(value["not_understood"])
     return f"{unclear} sentence(s) not understood" if unclear else ""
-
-
-def _quotes(value: Any) -> list[str]:
-    """Return the words that an answer claims to be the text's."""
-    return [
-        *(e["quote"] for e in value["not_understood"]),
-        *(q for e in value["contradictions"] for q in e["quotes"]),
-    ]
-
-
-def _absent(quote: str, board: Board) -> Fault | None:
-    """Return a fault for words that do not stand in the text, white space apart."""
-    assert board.problem is not None
-    if " ".join(quote.split()) in " ".join(board.problem.text.split()):
-        return None
-    return Fault("misread", f"the text does not say {quote!r}")

@@ -1,23 +1,40 @@
 """The coordinator: lays outcomes on the board, and sends who comes next until the run ends.
 
-A run goes on for as long as its rounds gain something. What a result is worth is the rank of its
-verdict, and within it the mean of the evaluator's scores. A plan that already keeps the demands is
-put out after some rounds that gained nothing; one that does not is worth every try that is left.
+A run goes on for as long as its rounds gain something, by the rank of the verdict. A plan that
+already satisfies the requirements is put out after some rounds that gained nothing; one that does
+not is worth every try that is left.
 """
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, Literal
 
-from engiagent.agents.budgets import Meter
+from engiagent.agents.analyzer import Analyzer
+from engiagent.agents.evaluator import Certifier, Evaluator
 from engiagent.agents.faults import REPLIES, of_error, standing, taxonomy, worst_first
 from engiagent.agents.memory import Memory
-from engiagent.agents.protocol import Agent, AgentName, Board, Fault, Instruction, Outcome, Usage
-from engiagent.agents.routing import Route, Router, blocked, main_way
+from engiagent.agents.modeler import Modeler, Solver
+from engiagent.agents.protocol import (
+    Agent,
+    AgentName,
+    Board,
+    Budget,
+    Engine,
+    Fault,
+    Instruction,
+    Outcome,
+)
+from engiagent.agents.routing import Policy, Route, Router, main_way
+from engiagent.agents.verifier import Verifier
 from engiagent.errors import EngiagentError
+from engiagent.run.folder import RunFolder
+from engiagent.solvers.result import OnProgress
 from engiagent.verify.verdicts import VERDICTS
 
 RANKS: Final = tuple(reversed(VERDICTS))
@@ -26,8 +43,6 @@ USABLE: Final = "solved"
 """The least that is worth putting out."""
 ROUNDS: Final = 4
 """Rounds without a gain after which a usable result is put out."""
-LEAST: Final = 0.01
-"""Of a verdict's rank: what counts as a gain."""
 
 Decision = Literal["output", "improve", "restart"]
 
@@ -37,16 +52,11 @@ OnRecord = Callable[[Mapping[str, Any]], None]
 
 @dataclass(frozen=True)
 class Ended:
-    """How a coordinated run ended: the best board by its certificate, faults of the last turn.
-
-    ``stopped`` says whether a budget or Ctrl-C ended it.
-    """
+    """How a coordinated run ended: the best board by its certificate, faults of the last turn."""
 
     board: Board
     reason: str
     stopped: bool
-    usage: Usage
-    records: tuple[Mapping[str, Any], ...]
     faults: tuple[Fault, ...] = ()
     error: EngiagentError | None = None
 
@@ -57,7 +67,7 @@ class Coordinator:
 
     agents: Mapping[AgentName, Agent]
     router: Router
-    meter: Meter
+    budget: Budget
     memory: Memory | None = None
     # what a turn happens in, as a stage of a run
     stage: Callable[[AgentName, Board], AbstractContextManager[Any]] | None = None
@@ -69,20 +79,21 @@ class Coordinator:
 
     def run(self, board: Board, first: AgentName = "analyzer") -> Ended:
         """Let agents work until the result is good, nobody can go on, or a budget is used up."""
-        records: list[Mapping[str, Any]] = []
-        best, gains = board, Gains()
+        best, gains, step, begun = board, Gains(), 0, time.monotonic()
         route = main_way(first)
         outcome: Outcome | None = None
 
         def ended(reason: str, stopped: bool = False) -> Ended:
             faults, error = ((), None) if outcome is None else (outcome.faults, outcome.error)
-            usage = self.meter.usage
-            return Ended(best, reason, stopped, usage, tuple(records), faults, error)
+            return Ended(best, reason, stopped, faults, error)
 
         while route.target is not None:
-            spent = self.meter.spent()
-            if spent is not None:
-                return ended(spent, stopped=True)
+            minutes = (time.monotonic() - begun) / 60.0
+            if step >= self.budget.steps:
+                return ended(f"{step} turns of agents are used up", stopped=True)
+            if self.budget.minutes is not None and minutes >= self.budget.minutes:
+                used = f"{minutes:.1f} of {self.budget.minutes:g} minutes are used up"
+                return ended(used, stopped=True)
             if route.script:
                 board = board.having(scripting=True, blueprint=None, draft=None)
             board = board.having(instruction=self._instruction(route))
@@ -91,12 +102,13 @@ class Coordinator:
                 faults = dict.fromkeys((*outcome.faults, *standing(board.instruction.faults)))
                 outcome = replace(outcome, faults=tuple(faults))
             board = board.having(**outcome.changes)
-            self.meter.count(outcome.usage)
             self._learn(route, outcome)
             judged = None
             if outcome.agent == "evaluator":
                 judged = gains.evaluated(board, outcome.faults)
-            records.append(self._record(len(records) + 1, route, outcome, seconds, judged))
+            step += 1
+            if self.on_record is not None:
+                self.on_record(_record(step, route, outcome, seconds, judged))
             if self.on_turn is not None:
                 self.on_turn(board, outcome)
             best = better(best, board)
@@ -104,9 +116,6 @@ class Coordinator:
             if exhausted is not None:
                 return ended(exhausted)
             route = self.router.after(outcome, board)
-            self.meter.usage += route.usage
-            if outcome.status == "stopped":
-                return ended(outcome.summary, stopped=True)
             if route.target is not None:
                 self.router.note(route.target, route.trigger, route.faults)
         return ended(route.reasoning)
@@ -114,15 +123,11 @@ class Coordinator:
     def _turn(self, name: AgentName, board: Board) -> tuple[Outcome, float]:
         begun = perf_counter()
         try:
-            outcome = blocked(name, board)
-            if outcome is None:
-                with nullcontext() if self.stage is None else self.stage(name, board):
-                    outcome = self.agents[name].run(board)
+            with nullcontext() if self.stage is None else self.stage(name, board):
+                outcome = self.agents[name].run(board)
         except EngiagentError as error:
             # What an agent's tools refuse is something to mend, not the end of the run.
-            outcome = Outcome(
-                agent=name, status="failed", summary=str(error), faults=of_error(error), error=error
-            )
+            outcome = Outcome(name, str(error), faults=of_error(error), error=error)
         return outcome, perf_counter() - begun
 
     def _instruction(self, route: Route) -> Instruction:
@@ -152,30 +157,23 @@ class Coordinator:
                 self.memory.learn(made.target, kind, signature, not there, made.strategy, pattern)
         self._repairs = waiting
 
-    def _record(
-        self,
-        step: int,
-        route: Route,
-        outcome: Outcome,
-        seconds: float,
-        judged: Mapping[str, Any] | None,
-    ) -> Mapping[str, Any]:
-        record: dict[str, Any] = {
-            "step": step,
-            **route.to_dict(),
-            "outcome": {
-                "status": outcome.status,
-                "summary": outcome.summary,
-                "faults": [fault.to_dict() for fault in outcome.faults],
-                "changes": sorted(outcome.changes),
-                "usage": dict(vars(outcome.usage)),
-                "seconds": round(seconds, 4),
-            },
-            **({} if judged is None else {"evaluation": judged}),
-        }
-        if self.on_record is not None:
-            self.on_record(record)
-        return record
+
+def _record(
+    step: int, route: Route, outcome: Outcome, seconds: float, judged: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
+    return {
+        "step": step,
+        **route.to_dict(),
+        "outcome": {
+            "status": outcome.status,
+            "summary": outcome.summary,
+            "faults": [fault.to_dict() for fault in outcome.faults],
+            "changes": sorted(outcome.changes),
+            "usage": dict(vars(outcome.usage)),
+            "seconds": round(seconds, 4),
+        },
+        **({} if judged is None else {"evaluation": judged}),
+    }
 
 
 def better(best: Board, board: Board) -> Board:
@@ -217,37 +215,98 @@ def decision(faults: Sequence[Fault]) -> Decision:
     return "restart" if owners[:1] == ("analyzer",) else "improve"
 
 
-def quality(certificate: Mapping[str, Any] | None, scores: Mapping[str, float]) -> float:
-    """Return what a result is worth: the verdict's rank, and within it the mean score."""
-    if certificate is None:
-        return 0.0
-    mean = sum(scores.values()) / len(scores) if scores else 0.0
-    return RANKS.index(str(certificate["verdict"])) + min(mean, 0.999)
-
-
 @dataclass
 class Gains:
     """How results got better, evaluation by evaluation."""
 
-    best: float = 0.0
+    best: int = -1
     idle: int = 0
 
     def evaluated(self, board: Board, faults: Sequence[Fault]) -> dict[str, Any]:
         """Take in an evaluation; return what the routing record says of it."""
-        now = quality(board.certificate, board.scores)
-        gain = now - self.best
-        self.idle = 0 if gain >= LEAST else self.idle + 1
+        verdict = None if board.certificate is None else str(board.certificate["verdict"])
+        now = -1 if verdict is None else RANKS.index(verdict)
+        gained = now > self.best
+        self.idle = 0 if gained else self.idle + 1
         self.best = max(self.best, now)
-        said = {
-            "decision": decision(faults),
-            "scores": dict(board.scores),
-            "quality": round(now, 4),
-            "gain": round(gain, 4),
-        }
-        return {**said, "judged": dict(board.opinion)} if board.opinion else said
+        return {"decision": decision(faults), "verdict": verdict, "gained": gained}
 
     def exhausted(self) -> str | None:
         """Return why going on is not worth it; None while it is."""
         if self.best < RANKS.index(USABLE) or self.idle < ROUNDS:
             return None
         return f"the last {self.idle} rounds gained nothing"
+
+
+STAGES: Final[Mapping[AgentName, str]] = {
+    "analyzer": "analyse",
+    "modeler": "compile",
+    "verifier": "verify",
+    "solver": "solve",
+    "evaluator": "check",
+}
+
+
+@dataclass(frozen=True)
+class Guidance:
+    """How agents work together in a run; None for what fits the engine."""
+
+    policy: Policy | None = None
+    budget: Budget | None = None
+    memory: Memory | None = None
+
+    def asked(self) -> dict[str, Any]:
+        """Return what a run's record says of it; nothing where nothing was given."""
+        said: dict[str, Any] = {}
+        if self.budget is not None:
+            said["budget"] = dict(vars(self.budget))
+        if self.policy is not None:
+            said["policy"] = dict(vars(self.policy))
+        if self.memory is not None:
+            said["memory"] = str(self.memory.path)
+        return said
+
+    @classmethod
+    def of_record(cls, asked: Mapping[str, Any]) -> "Guidance":
+        """Return the guidance of a record, but for the leave to run scripts."""
+        budget, policy, memory = (asked.get(name) for name in ("budget", "policy", "memory"))
+        return cls(
+            None if policy is None else Policy(readings=int(policy.get("readings", 2))),
+            None if budget is None else Budget(**budget),
+            None if memory is None else Memory(Path(memory), engine=str(asked.get("engine"))),
+        )
+
+
+ALONE: Final = Guidance()
+
+
+def team(
+    engine: Engine,
+    folder: RunFolder,
+    guidance: Guidance,
+    certify: Certifier,
+    progress: OnProgress | None = None,
+    turn: OnTurn | None = None,
+) -> Coordinator:
+    """Return a coordinator with its agents, whose turns are stages of the run in a folder."""
+    agents: tuple[Agent, ...] = (
+        Analyzer(engine),
+        Modeler(engine),
+        Verifier(engine),
+        Solver(progress),
+        Evaluator(engine, certify),
+    )
+
+    def stage(name: AgentName, board: Board) -> AbstractContextManager[Any]:
+        computes = name == "solver" and board.program is None
+        return folder.stage("compute" if computes else STAGES[name])
+
+    return Coordinator(
+        {agent.name: agent for agent in agents},
+        Router(engine, guidance.policy or Policy(), guidance.memory),
+        guidance.budget or Budget(),
+        guidance.memory,
+        stage,
+        turn,
+        partial(folder.line, "route"),
+    )

@@ -1,19 +1,11 @@
-"""The evaluator: the certificate, four scores, and whether to go on.
-
-Feasibility comes from the certificate alone. The four scores are the published ones (information
-extraction, domain reasoning, modelling and optimisation, uncertainty handling) by the rubric of
-:mod:`engiagent.agents.scores`; what an engine adds to them is kept apart.
-"""
+"""The evaluator: the certificate, and what is still wrong."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from engiagent.agents.faults import of_certificate, of_error, of_status
-from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome, Question, Usage
-from engiagent.agents.questions import SCHEMAS, ask
-from engiagent.agents.scores import deterministic
-from engiagent.errors import EngiagentError
+from engiagent.agents.faults import of_certificate, of_status
+from engiagent.agents.protocol import AgentName, Board, Engine, Fault, Outcome
 from engiagent.verify.claims import none_allowed
 from engiagent.verify.verdicts import PROVEN
 
@@ -24,46 +16,26 @@ Certifier = Callable[[Board], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Has the schedule certified and scored."""
+    """Has the schedule certified."""
 
     engine: Engine
     certifier: Certifier
-    judged: bool = False
     name: AgentName = "evaluator"
 
     def run(self, board: Board) -> Outcome:
-        """Return the certificate, the scores, and what is still wrong."""
-        try:
-            certificate = self.certifier(board)
-        except EngiagentError as error:
-            return Outcome(
-                agent=self.name,
-                status="failed",
-                summary=str(error),
-                faults=of_error(error),
-                error=error,
-            )
-        scores = deterministic(certificate, board)
-        changes: dict[str, Any] = {"certificate": certificate, "scores": scores}
-        usage = Usage()
-        faults = self._faults(certificate, board)
-        if self.judged and self.engine.judges and not faults:
-            opinion, usage = self._opinion(board, certificate)
-            changes["opinion"] = opinion
-        return Outcome(
-            agent=self.name,
-            status="failed" if faults else "done",
-            summary=str(certificate["verdict"]),
-            changes=changes,
-            faults=faults,
-            usage=usage,
-        )
+        """Return the certificate, and what is still wrong."""
+        certificate = self.certifier(board)
+        summary, faults = str(certificate["verdict"]), self._faults(certificate, board)
+        return Outcome(self.name, summary, {"certificate": certificate}, faults)
 
     def _faults(self, certificate: dict[str, Any], board: Board) -> tuple[Fault, ...]:
         """Return what keeps a result from being good; nothing for an honest local optimum."""
         result = board.result
         said = () if result is None else of_status(result.status, result.reason)
-        said = tuple(replace(fault, suggestion=_clashing(certificate)) for fault in said)
+        optimality = (certificate.get("levels") or {}).get("optimality") or {}
+        names = [str(entry["constraint"]) for entry in optimality.get("conflict") or ()]
+        clash = f"these clash: {', '.join(names[:MOST_NAMED])}" if names else ""
+        said = tuple(replace(fault, suggestion=clash) for fault in said)
         if certificate["verdict"] in PROVEN:
             return ()
         if none_allowed(certificate) and not self.engine.judges:
@@ -72,16 +44,3 @@ class Evaluator:
             said = ()  # two readings allow no plan: that is an answer
         # How well the optimum is shown is a grade of evidence, and nobody's fault.
         return (*said, *of_certificate(certificate))
-
-    def _opinion(self, board: Board, certificate: dict[str, Any]) -> tuple[Any, Usage]:
-        values = {"blueprint": board.blueprint, "certificate": certificate}
-        question = Question("evaluator", "evaluate", board, values, SCHEMAS["evaluate"])
-        answer = ask(self.engine, question)
-        return answer.value or {}, answer.usage
-
-
-def _clashing(certificate: dict[str, Any]) -> str:
-    """Return which demands of the blueprint clash, by the proof that they do."""
-    optimality = (certificate.get("levels") or {}).get("optimality") or {}
-    names = [str(entry["constraint"]) for entry in optimality.get("conflict") or ()]
-    return f"these clash: {', '.join(names[:MOST_NAMED])}" if names else ""

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from engiagent.agents.protocol import AGENTS, AgentName, Fault
+from engiagent.agents.protocol import AGENTS, AgentName, Board, Fault
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, MissingDataError
 from engiagent.errors import EngiagentError
+from engiagent.formulations.expansion import expand
 from engiagent.io.files import packaged_yaml
+from engiagent.verify.checking import check
 from engiagent.verify.findings import whole_name
+from engiagent.verify.levels.coverage import obliges
 
 REPLIES: Final = (
     "reply-malformed",
@@ -22,25 +25,15 @@ REPLIES: Final = (
 """Kinds that say something of an answer and nothing of a blueprint."""
 SAME: Final = "same"
 PRIORITIES: Final = ("high", "medium", "low")
-_KINDS: Final = {
-    "EB001": "syntax",
-    "EB002": "unknown-name",
-    "EB003": "index",
-    "EB004": "index",
-    "EB005": "unit-mismatch",
-    "EB006": "unit-mismatch",
-    "EB007": "unit-mismatch",
-    "EB008": "not-supported",
-    "EB009": "not-supported",
-    "EB010": "syntax",
-    "EB011": "syntax",
-    "EB012": "blueprint-invalid",
-    "EB014": "blueprint-invalid",
-    "EB016": "blueprint-invalid",
-    "EB017": "formulation",
-    "EB026": "formulation",
-    "EB027": "formulation",
+_CODES: Final = {
+    "syntax": ("EB001", "EB010", "EB011"),
+    "unknown-name": ("EB002",),
+    "index": ("EB003", "EB004"),
+    "unit-mismatch": ("EB005", "EB006", "EB007"),
+    "not-supported": ("EB008", "EB009"),
+    "blueprint-invalid": ("EB012", "EB014", "EB016"),
 }
+_KINDS: Final = {code: kind for kind, codes in _CODES.items() for code in codes}
 
 
 @dataclass(frozen=True)
@@ -155,10 +148,7 @@ def _violations(certificate: Mapping[str, Any]) -> Iterator[Fault]:
 def _few_of_a_series(
     entries: Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Yield violations but those beyond the first few values of a series, and how many these are.
-
-    The number stands beside the last one that is shown.
-    """
+    """Yield violations; of a series the first few, and with the last how many more there are."""
     total = Counter(whole_name(str(e["check"])) for e in entries if e["level"] == "data")
     shown: Counter[str] = Counter()
     for entry in entries:
@@ -199,3 +189,17 @@ def _unchecked(certificate: Mapping[str, Any]) -> Iterator[Fault]:
                 f"{entry.get('quote') or entry.get('text')}: {said}",
                 str(entry.get("name") or entry.get("id")),
             )
+
+
+def data_faults(board: Board) -> tuple[Fault, ...]:
+    """Return what the checker says of the blueprint's numbers, both ways, without a schedule."""
+    assert board.blueprint is not None
+    assert board.problem is not None
+    try:
+        certificate = check(board.problem, None, expand(board.blueprint)).to_dict()
+    except EngiagentError as error:
+        return (Fault("formulation", str(error)),)
+    text = board.problem.text  # of other sentences agreement decides, or they stay open
+    silent = [words for words in certificate["not_understood"] if obliges(words, text)]
+    certificate["not_understood"] = silent
+    return tuple(f for f in of_certificate(certificate) if f.kind.startswith("data-"))

@@ -4,11 +4,9 @@ One SQLite file, in the user's state folder unless a path is given. Every statem
 transaction of its own, so that runs at the same time share a file; a locked one waits.
 """
 
-import math
 import os
 import sqlite3
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,31 +14,17 @@ from typing import Final
 
 from engiagent.errors import InputError
 
-VERSION: Final = 1
 BUSY_SECONDS: Final = 20.0
 PRIOR_WEIGHT: Final = 4.0
 """How many attempts the taxonomy's own estimate counts for."""
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS attempts (
-    id INTEGER PRIMARY KEY, at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, run TEXT NOT NULL,
-    engine TEXT NOT NULL, agent TEXT NOT NULL, kind TEXT NOT NULL, signature TEXT NOT NULL,
-    mended INTEGER NOT NULL, strategy TEXT NOT NULL, repair TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS by_kind ON attempts (engine, kind, agent);
-CREATE INDEX IF NOT EXISTS by_signature ON attempts (signature, mended);
-"""
-
-
-@dataclass(frozen=True)
-class Rate:
-    """How often an agent mended a kind of fault, with Wilson's interval of the share at 95 %."""
-
-    agent: str
-    kind: str
-    attempts: int
-    mended: int
-    low: float
-    high: float
+_TABLES: Final = (
+    "CREATE TABLE IF NOT EXISTS attempts (id INTEGER PRIMARY KEY, "
+    "at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, run TEXT NOT NULL, engine TEXT NOT NULL, "
+    "agent TEXT NOT NULL, kind TEXT NOT NULL, signature TEXT NOT NULL, mended INTEGER NOT NULL, "
+    "strategy TEXT NOT NULL, repair TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS by_kind ON attempts (engine, kind, agent)",
+    "CREATE INDEX IF NOT EXISTS by_signature ON attempts (signature, mended)",
+)
 
 
 @dataclass(frozen=True)
@@ -82,70 +66,17 @@ class Memory:
         with self._open() as connection:
             connection.execute(query, row)
 
-    def rates(self) -> tuple[Rate, ...]:
-        """Return every rate, the most tried first."""
-        query = (
-            "SELECT agent, kind, count(*), sum(mended) FROM attempts "
-            "GROUP BY agent, kind ORDER BY count(*) DESC, agent, kind"
-        )
-        with self._open() as connection:
-            rows: Sequence[tuple[str, str, int, int]] = connection.execute(query).fetchall()
-        return tuple(Rate(a, k, n, m, *wilson(m, n)) for a, k, n, m in rows)
-
-    def clear(self) -> int:
-        """Forget everything; return how many attempts there were."""
-        with self._open() as connection:
-            return int(connection.execute("DELETE FROM attempts").rowcount)
-
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as connection:
-                _patiently(lambda: _prepare(connection, self.path))
-                with connection:
-                    yield connection
+            opened = sqlite3.connect(self.path, timeout=BUSY_SECONDS)
+            with closing(opened) as connection, connection:
+                for statement in _TABLES:
+                    connection.execute(statement)
+                yield connection
         except (sqlite3.Error, OSError) as error:
             raise InputError(f"the memory cannot be used: {error}", str(self.path)) from None
-
-
-def _patiently(prepare: Callable[[], None]) -> None:
-    """Try again while another process prepares the file: no time-out of SQLite covers that."""
-    until = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            prepare()
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.02)
-        else:
-            return
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version == VERSION:
-        return
-    if version > VERSION:
-        said, found = "the memory was written by a newer engiagent", f"version {version}"
-        raise InputError(said, str(path), found=found, expected=f"at most {VERSION}")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.executescript(_TABLES + f"PRAGMA user_version = {VERSION};")
-
-
-def wilson(mended: int, attempts: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share; 0 to 1 without attempts.
-
-    Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference.
-    """
-    if not attempts:
-        return 0.0, 1.0
-    z, share = 1.959963984540054, mended / attempts
-    scale = 1.0 + z * z / attempts
-    middle = (share + z * z / (2 * attempts)) / scale
-    half = z / scale * math.sqrt(share * (1 - share) / attempts + z * z / (4 * attempts**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def default_path() -> Path:

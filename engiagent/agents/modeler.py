@@ -1,24 +1,102 @@
 """The modeler and the solver: from a blueprint to a program, and from that to a schedule.
 
-A repair is a JSON patch (RFC 6902) against located findings; the solver asks nobody.
+A repair is a JSON patch (RFC 6902) of a blueprint against located findings, by whoever is asked for
+it; the solver asks no engine.
 """
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-from engiagent.agents.determined import data_faults
-from engiagent.agents.faults import of_error
-from engiagent.agents.patches import repaired
-from engiagent.agents.protocol import NOTHING, AgentName, Board, Engine, Fault, Outcome
+from engiagent.agents.faults import data_faults, of_error, standing
+from engiagent.agents.protocol import (
+    NOTHING,
+    AgentName,
+    Board,
+    Engine,
+    Fault,
+    Outcome,
+    Question,
+    ask,
+    unanswered,
+)
 from engiagent.agents.scripting import executed, written
 from engiagent.blueprint import Blueprint
+from engiagent.blueprint.diagnostics import BlueprintError
+from engiagent.blueprint.patching import PatchError
+from engiagent.blueprint.patching import patched as apply_patch
 from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.solvers.result import OnProgress
 from engiagent.solvers.selection import select
+
+MOST_OPERATIONS: Final = 200
+"""Of one patch; a longer one is another blueprint."""
+
+
+def repaired(engine: Engine, board: Board, agent: AgentName) -> Outcome:
+    """Ask for a patch against the findings of the instruction; return the patched blueprint.
+
+    "Nothing to change" is an answer: an empty patch with its reason is recorded, and the findings
+    are not put to anybody again.
+    """
+    blueprint = board.blueprint if board.draft is None else board.draft
+    assert blueprint is not None
+    values = {"instruction": board.instruction, "blueprint": blueprint}
+    answer = ask(engine, Question(agent, "repair", board, values))
+    if answer.value is None:
+        return unanswered(agent, answer)
+    patch, faults = answer.value["patch"], standing(board.instruction.faults)
+    if not patch and isinstance(blueprint, Blueprint):
+        note = f"nothing to change, says the {agent}: {answer.value['why']}"
+        stands = board.stands | {fault.signature for fault in faults}
+        changes = {"blueprint": blueprint, "stands": stands, "notes": (*board.notes, note)}
+        return Outcome(agent, "nothing is to change", changes, usage=answer.usage)
+    found = patched(blueprint, patch)
+    if not isinstance(found, Blueprint):
+        # What is still wrong stays known beside what is wrong with the patch.
+        return Outcome(agent, found[0].message, faults=(*found, *faults), usage=answer.usage)
+    same = () if board.draft is not None else unmended(found, board)
+    if same:
+        return Outcome(agent, "the repair changes nothing", faults=same, usage=answer.usage)
+    text, summary = json.dumps(patch, ensure_ascii=False), "the blueprint is patched"
+    return Outcome(agent, summary, {"blueprint": found}, usage=answer.usage, repair=text)
+
+
+def unmended(blueprint: Blueprint | None, board: Board) -> tuple[Fault, ...]:
+    """Return the faults of the instruction where a blueprint came back as it was."""
+    faults = standing(board.instruction.faults)
+    if blueprint is None or board.blueprint is None:
+        return ()
+    return faults if blueprint.sha256 == board.blueprint.sha256 else ()
+
+
+def patched(
+    blueprint: Blueprint | Mapping[str, Any], patch: list[Any]
+) -> Blueprint | tuple[Fault, ...]:
+    """Return a blueprint after a JSON patch, applied whole or not at all, or what is wrong."""
+    if not patch:
+        return (Fault("reply-malformed", "the patch is empty, so nothing is repaired"),)
+    if len(patch) > MOST_OPERATIONS:
+        said = f"the patch has {len(patch)} operations, at most {MOST_OPERATIONS} are taken"
+        return (Fault("reply-malformed", said),)
+    try:
+        given = loads_strict(blueprint.to_json()) if isinstance(blueprint, Blueprint) else blueprint
+        changed = apply_patch(given, patch)
+    except PatchError as error:
+        said = f"operation {error.operation} of the patch does not fit the blueprint: {error}"
+        return (Fault("reply-malformed", said),)
+    try:
+        return Blueprint.from_json(dumps_canonical(changed))
+    except BlueprintError as error:
+        return of_error(error)
+    except EngiagentError as error:
+        return (Fault("blueprint-invalid", str(error)),)
 
 
 @dataclass(frozen=True)
@@ -36,10 +114,10 @@ class Modeler:
         changes: dict[str, Any] = {"draft": None}
         if board.instruction.faults:
             found = repaired(self.engine, board, self.name)
-            if isinstance(found, Outcome):
+            if found.faults:
                 return found
-            blueprint, usage, repair = found.blueprint, found.usage, found.text
             changes |= found.changes
+            blueprint, usage, repair = changes["blueprint"], found.usage, found.repair
         assert blueprint is not None
         changes["blueprint"] = blueprint
         faults: tuple[Fault, ...] = ()
@@ -62,16 +140,7 @@ class Modeler:
                     kinds = ("data-altered", "data-untraced")
                     faults += tuple(f for f in known if f.kind in kinds)
                 summary = f"{len(faults)} finding(s): {faults[0].message}"
-        return Outcome(
-            agent=self.name,
-            status="failed" if faults else "done",
-            summary=summary,
-            changes=changes,
-            faults=faults,
-            usage=usage,
-            repair=repair,
-            error=error,
-        )
+        return Outcome(self.name, summary, changes, faults, usage, repair, error)
 
 
 def compiled(
@@ -104,7 +173,7 @@ class Solver:
         assert board.blueprint is not None
         if board.blueprint.kind == "definitions":
             changes: dict[str, Any] = {"solution": computed(board.blueprint, board.data)}
-            return Outcome(agent=self.name, status="done", summary="computed", changes=changes)
+            return Outcome(self.name, "computed", changes)
         assert board.program is not None
         options = board.options
         if board.instruction.faults and options.backend is None:
@@ -112,9 +181,8 @@ class Solver:
         solution, result = solve_program(board.program, options, self.on_progress)
         # Whatever it said goes to the evaluator: a claim of infeasibility needs its proof checked,
         # and a schedule at a limit is a schedule.
-        changes = {"solution": solution, "result": result}
         summary = f"{result.solver}: {result.status}"
-        return Outcome(agent=self.name, status="done", summary=summary, changes=changes)
+        return Outcome(self.name, summary, {"solution": solution, "result": result})
 
 
 def _another(board: Board, program: Program) -> str | None:

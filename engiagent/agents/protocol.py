@@ -7,29 +7,45 @@ needs judgement: a language model by words; the offline engine only hands on wha
 plant block or stored as a reading. Nothing that an engine says counts until the checker agrees.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, get_args
 
-from engiagent.agents.extraction import Extraction
 from engiagent.agents.meeting import Meeting
 from engiagent.blueprint import Blueprint
-from engiagent.errors import EngiagentError
+from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.program import Program
 from engiagent.run.sandbox.running import ScriptResult
 from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.text import Problem
 
+STEPS: Final = 24
+"""Agents' turns, unless the user says otherwise; the main way takes five."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a run may take, in turns, tokens in and out, USD and minutes; None for no limit."""
+
+    steps: int = STEPS
+    tokens: int | None = None
+    cost: float | None = None
+    minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            # A limit that is no number compares with nothing, and so would never end a run.
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise InputError(f"--max-{name} is no amount", found=repr(value))
+
+
 AgentName = Literal["analyzer", "modeler", "verifier", "solver", "evaluator"]
 AGENTS: Final[tuple[AgentName, ...]] = ("analyzer", "modeler", "verifier", "solver", "evaluator")
-
-Status = Literal["done", "failed", "refused", "stopped"]
-"""``refused``: the engine would not answer. ``stopped``: a budget or Ctrl-C ended the work."""
-
 
 Sufficiency = Literal["complete", "missing", "contradictory", "undecided", "inexpressible"]
 """``inexpressible``: the text suffices, and the language cannot say what it asks."""
@@ -49,16 +65,11 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         known = self.cost is not None and other.cost is not None
-        return Usage(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.output_tokens + other.output_tokens,
-            (self.cost or 0.0) + (other.cost or 0.0) if known else None,
-            self.seconds + other.seconds,
-        )
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _COUNTED}
+        return Usage(**sums, cost=(self.cost or 0.0) + (other.cost or 0.0) if known else None)
 
 
+_COUNTED: Final = ("calls", "input_tokens", "cached_tokens", "output_tokens", "seconds")
 NOTHING: Final = Usage()
 """Of who asked nobody."""
 
@@ -76,10 +87,7 @@ class Fault:
 
     @property
     def signature(self) -> str:
-        """What two faults have in common that are the same mistake made again.
-
-        Numbers and quoted names are left out, so that a mistake with other figures is the same.
-        """
+        """What two faults have in common that differ in numbers and quoted names alone."""
         bare = re.sub(r"'[^']*'|\"[^\"]*\"|[-+]?\d[\d.,:eE+-]*", "#", self.message)
         place = re.sub(r"\d+", "#", self.place)
         digest = sha256(f"{self.kind}|{place}|{bare}".encode()).hexdigest()
@@ -132,17 +140,14 @@ class Board:
     rounds: int = 0
     # signatures of findings of which an author said that nothing is to change
     stands: frozenset[str] = frozenset()
-    # requirements, demanded: of a script alone: what the verifier took from the text, and whether
-    # it was asked to
-    requirements: Extraction | None = None
+    # requirements, demanded: of a script alone: the file of what the verifier took from the text,
+    # and whether it was asked to
+    requirements: str | None = None
     demanded: bool = False
     program: Program | None = None
     solution: SolutionArrays | None = None
     result: SolverResult | None = None
     certificate: Mapping[str, Any] | None = None
-    scores: Mapping[str, float] = field(default_factory=dict)
-    # what an engine thinks of the result; nothing hangs on it
-    opinion: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     by_model: bool = False  # whether the blueprint's author judges, and so may misread
     # scripting, script, scripted: whether a script makes the schedule, its text, and what came of
@@ -155,36 +160,40 @@ class Board:
     def having(self, **changes: Any) -> "Board":
         """Return the board with changes; what follows from what changes goes."""
         if "script" in changes:
-            changes = {"scripted": None, "certificate": None, "scores": {}, **changes}
+            changes = {"scripted": None, "certificate": None, **changes}
         if "blueprint" in changes and changes["blueprint"] is not self.blueprint:
             stale = ("program", "solution", "result", "certificate", "meeting")
-            changes = {**dict.fromkeys((*stale, "draft")), "scores": {}, **changes}
+            changes = {**dict.fromkeys((*stale, "draft")), **changes}
         return replace(self, **changes)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Outcome:
     """How an agent's work ended."""
 
     agent: AgentName
-    status: Status
     summary: str
     # fields of the board that it found or made
     changes: Mapping[str, Any] = field(default_factory=dict)
-    faults: tuple[Fault, ...] = ()  # what is wrong; a ``failed`` outcome has at least one
+    faults: tuple[Fault, ...] = ()  # what is wrong
     usage: Usage = NOTHING
     # what was done against the faults of the instruction, for memory; empty if nothing
     repair: str = ""
     error: EngiagentError | None = None  # the error behind the faults, where a stage raised one
+
+    @property
+    def status(self) -> Literal["done", "failed", "refused"]:
+        """``refused``: the engine would not answer."""
+        if not self.faults:
+            return "done"
+        return "refused" if self.faults[0].kind == "engine-refused" else "failed"
 
 
 class Agent(Protocol):
     """One of the five; its card says what it may do."""
 
     @property
-    def name(self) -> AgentName:
-        """Which one."""
-        ...
+    def name(self) -> AgentName: ...  # noqa: D102
 
     def run(self, board: Board) -> Outcome:
         """Do the agent's work on what the board shows."""
@@ -196,13 +205,15 @@ class Question:
     """What an agent asks of an engine."""
 
     agent: AgentName | Literal["coordinator"]  # who asks; its card sets model, effort and limits
-    # ``analyse``, ``repair``, ``second``, ``differ``, ``requirements``, ``evaluate``, ``diagnose``
-    # or ``script``
+    # ``analyse``, ``repair``, ``second``, ``differ``, ``requirements``, ``diagnose`` or ``script``
     kind: str
     board: Board
     values: Mapping[str, Any]  # what the prompt template of agent and kind needs
-    # JSON Schema of the answer; every answer is validated against it here, whoever gave it
-    schema: Mapping[str, Any]
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of the answer, against which it is validated whoever gave it."""
+        return SCHEMAS[self.kind]
 
 
 @dataclass(frozen=True)
@@ -215,18 +226,111 @@ class Answer:
 
 
 class Engine(Protocol):
-    """Who answers what needs judgement."""
+    """Who answers what needs judgement; one that cannot judge answers ``analyse`` alone."""
 
     @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
+    def name(self) -> str: ...  # noqa: D102
     @property
-    def judges(self) -> bool:
-        """Whether it can answer more than ``analyse``; the offline engine cannot."""
-        ...
+    def judges(self) -> bool: ...  # noqa: D102
 
     def ask(self, question: Question) -> Answer:
         """Answer a question, or say why not; never raise for what a server or a model did."""
         ...
+
+
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
+
+
+def _object(properties: Mapping[str, Any], *optional: str) -> dict[str, Any]:
+    """Return the schema of an object that has these properties and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": [name for name in properties if name not in optional],
+        "additionalProperties": False,
+    }
+
+
+def _list(properties: Mapping[str, Any], *optional: str) -> dict[str, Any]:
+    return {"type": "array", "items": _object(properties, *optional)}
+
+
+_FREE: Final = {"type": ["object", "null"]}
+_OPERATION: Final = {
+    "op": {"enum": ["add", "remove", "replace", "move", "copy", "test"]},
+    "path": _TEXT,
+    "value": {},
+    "from": _TEXT,
+}
+
+SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "analyse": _object(
+        {
+            "sufficiency": {"enum": list(get_args(Sufficiency))},
+            "missing": _list({"component": _TEXT, "quantity": _TEXT, "why": _TEXT}),
+            "contradictions": _list({"quotes": _TEXTS, "why": _TEXT}),
+            "not_understood": _list({"quote": _TEXT, "why": _TEXT}),
+            "blueprint": _FREE,
+            "notes": _TEXTS,
+        }
+    ),
+    "script": _object({"why": _TEXT, "script": {"type": "string", "minLength": 1}}),
+    "repair": _object({"why": _TEXT, "patch": _list(_OPERATION, "value", "from")}),
+    "requirements": _object(
+        {"requirements": _FREE, "not_expressible": _list({"quote": _TEXT, "why": _TEXT})}
+    ),
+    "second": _object(
+        {"blueprint": _FREE, "objections": _list({"quote": _TEXT, "why": _TEXT}), "why": _TEXT}
+    ),
+    "differ": _object(
+        {
+            "differences": _list(
+                {
+                    "number": {"type": "integer"},
+                    "right": {"enum": ["one", "two", "both", "neither"]},
+                    "quote": _TEXT,
+                    "why": _TEXT,
+                }
+            )
+        }
+    ),
+    "diagnose": _object(
+        {
+            "agent": {"enum": [*AGENTS, "none"]},
+            "strategy": _TEXT,
+            "priority": {"enum": ["high", "medium", "low"]},
+            "estimated_success": {"type": "number", "minimum": 0, "maximum": 1},
+            "reasoning": _TEXT,
+        }
+    ),
+}
+"""By the kind of a question."""
+
+
+def ask(engine: Engine, question: Question) -> Answer:
+    """Ask an engine and hold its answer against the schema."""
+    answer = engine.ask(question)
+    if answer.value is None:
+        return answer
+    wrong = misfit(answer.value, question.schema)
+    if wrong is None:
+        return answer
+    return Answer(None, answer.usage, wrong)
+
+
+def unanswered(agent: AgentName, answer: Answer) -> Outcome:
+    """Return the outcome of an agent whose question got no answer."""
+    fault = answer.fault or Fault("engine-unreachable", "the engine gave no answer")
+    return Outcome(agent, fault.message, faults=(fault,), usage=answer.usage)
+
+
+def misfit(value: Any, schema: Mapping[str, Any]) -> Fault | None:
+    """Return why a value does not fit a schema, None where it does."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    found = best_match(Draft202012Validator(schema).iter_errors(value))
+    if found is None:
+        return None
+    return Fault("reply-malformed", found.message[:500], found.json_path)

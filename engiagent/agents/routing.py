@@ -3,36 +3,30 @@
 Any agent may follow any other. The taxonomy names the owners of a kind of fault; among them goes
 who is likeliest to mend it by what memory knows. An agent that met a mistake twice and did not
 mend it does not get it a third time (forced switching); when nobody is left, the engine diagnoses,
-and when it cannot, the run ends. A turn that would work on what is not there is blocked once, with
-advice; an advice that was not taken ends the attempt.
+and when it cannot, the run ends. Nobody is sent who would work on what is not there.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from engiagent.agents.faults import SAME, Kind, taxonomy, worst_first
 from engiagent.agents.memory import Memory
 from engiagent.agents.protocol import (
     AGENTS,
-    NOTHING,
     AgentName,
     Board,
     Engine,
     Fault,
     Outcome,
     Question,
-    Usage,
+    ask,
 )
-from engiagent.agents.questions import SCHEMAS, ask
-from engiagent.agents.second import wanted
+from engiagent.agents.verifier import wanted
 from engiagent.verify.claims import not_established
 from engiagent.verify.verdicts import PROVEN
 
-Coordination = Literal["full", "fixed"]
-DecidedBy = Literal[
-    "main way", "taxonomy", "memory", "forced switch", "diagnosis", "supervision", "end"
-]
+DecidedBy = Literal["main way", "taxonomy", "memory", "forced switch", "diagnosis", "end"]
 Part = Literal["problem", "blueprint", "program", "solution"]
 
 TRIES: Final = 2
@@ -49,35 +43,21 @@ NEEDS: Final[Mapping[str, Part]] = {
     "evaluator": "solution",
 }
 """What an agent works on, as the rules of the registry's tools on its card say."""
-MAKERS: Final[Mapping[Part, AgentName]] = {
-    "blueprint": "analyzer",
-    "program": "modeler",
-    "solution": "solver",
-}
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What a coordinator may do; all of it unless an ablation takes something away."""
+    """What a coordinator may do."""
 
-    coordination: Coordination = "full"
-    verifier: bool = True
-    forced_switching: bool = True
     # whether a model's script may run in the sandbox where the language cannot say a problem; only
     # where the user allows it
     code: bool = False
-    # whether an engine that judges scores the result too; nothing hangs on what it says
-    scored: bool = False
     readings: int = 2  # how often the text is read; a single reading is never more than ``solved``
 
 
 @dataclass(frozen=True)
 class Route:
-    """A decision: who comes next, None to end, because of which fault, None on the main way.
-
-    ``faults`` are what the target is to deal with; ``script`` says whether from here on a script
-    makes the schedule.
-    """
+    """A decision: who comes next, None to end; because of which fault; what is to be dealt with."""
 
     target: AgentName | None
     strategy: str
@@ -87,7 +67,6 @@ class Route:
     decided_by: DecidedBy
     trigger: Fault | None = None
     faults: tuple[Fault, ...] = ()
-    usage: Usage = NOTHING
     script: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,8 +88,8 @@ def main_way(target: AgentName) -> Route:
     return Route(target, "", "medium", 1.0, "the main way", "main way")
 
 
-def _end(why: str, trigger: Fault | None = None, usage: Usage = NOTHING) -> Route:
-    return Route(None, "", "low", 0.0, why, "end", trigger, usage=usage)
+def _end(why: str, trigger: Fault | None = None) -> Route:
+    return Route(None, "", "low", 0.0, why, "end", trigger)
 
 
 @dataclass
@@ -125,8 +104,6 @@ class Router:
 
     def after(self, outcome: Outcome, board: Board) -> Route:
         """Return who comes after an outcome."""
-        if outcome.status == "stopped":
-            return _end("the run was stopped")
         faults = worst_first(self._left(outcome, board))
         if not faults:
             return self._onwards(outcome.agent, board)
@@ -134,12 +111,8 @@ class Router:
         if kind.ends:
             said = f"{kind.about}: {faults[0].message}"
             return self._by_script(kind, faults, board) or _end(said, faults[0])
-        if kind.name == "out-of-order":
-            return self._advised(kind, faults[0])
         if not self.engine.judges:
             return _end(faults[0].message, faults[0])  # rules read; none of them repairs anything
-        if self.policy.coordination == "fixed":
-            return self._again(outcome.agent, kind, faults, board)
         return self._mending(outcome.agent, kind, faults, board)
 
     def note(self, agent: AgentName, trigger: Fault | None, faults: Sequence[Fault] = ()) -> None:
@@ -149,11 +122,7 @@ class Router:
             self.put |= {fault.signature for fault in faults}
 
     def _left(self, outcome: Outcome, board: Board) -> list[Fault]:
-        """Return the faults that somebody is still to be asked about.
-
-        Before the solve nothing of the data is put to the author twice; after it no finding of
-        tracing is, and nothing of which an author said why it stays.
-        """
+        """Return the faults that somebody is still to be asked about."""
         if outcome.agent not in ("verifier", "evaluator") or not self.engine.judges:
             return list(outcome.faults)
         early = outcome.agent == "verifier"
@@ -177,7 +146,7 @@ class Router:
             return main_way(following[agent]) if agent in following else _end(_result(board))
         if agent == "analyzer" and board.sufficiency != "complete":
             return _end(board.lacking or f"the text is {board.sufficiency}")
-        twice = self.policy.verifier and self.policy.readings > 1 and self.engine.judges
+        twice = self.policy.readings > 1 and self.engine.judges
         if agent == "solver" and twice and wanted(board):
             return main_way("verifier")
         # The modeler makes the program that the solver needs; the verifier may send it back.
@@ -185,7 +154,8 @@ class Router:
             return main_way("modeler")
         if agent == "verifier" and board.solution is not None:
             return main_way("evaluator")
-        way = [a for a in AGENTS if a != "verifier" or self.policy.verifier]
+        # What an engine that cannot judge could say of a blueprint, the checker says at the end.
+        way = [a for a in AGENTS if a != "verifier" or self.engine.judges]
         later = [a for a in way if AGENTS.index(a) > AGENTS.index(agent)]
         return main_way(later[0]) if later else _end(_result(board))
 
@@ -194,41 +164,12 @@ class Router:
         if not kind.script or not self.policy.code or board.scripting:
             return None
         problem = board.problem
-        reads = self.policy.verifier and problem is not None and problem.expert is None
+        reads = self.engine.judges and problem is not None and problem.expert is None
         # The requirements are read first: only they say what the script's schedule has to keep.
         target: AgentName = "verifier" if reads and not board.demanded else "modeler"
-        strategy = "let a script in the sandbox make the schedule"
-        why, success = f"{kind.about}; the user allows code", kind.success
-        return Route(
-            target,
-            strategy,
-            kind.priority,
-            success,
-            why,
-            "taxonomy",
-            faults[0],
-            faults,
-            script=True,
-        )
-
-    def _advised(self, kind: Kind, worst: Fault) -> Route:
-        """Return whom the supervisor advises, once; who insists gets no further."""
-        first = next((agent for agent in AGENTS if agent == worst.place), None)
-        if first is None or self._times(worst):
-            return _end(f"the advice was not taken: {worst.message}", worst)
-        advice, success = worst.suggestion, kind.success
-        return Route(first, advice, kind.priority, success, worst.message, "supervision", worst)
-
-    def _again(
-        self, agent: AgentName, kind: Kind, faults: tuple[Fault, ...], board: Board
-    ) -> Route:
-        """Return the same agent again, as a fixed pipeline does, until it has had its tries."""
-        if self._tries(agent, faults[0]) >= TRIES:
-            said = f"the {agent} has had its tries"
-            return self._by_script(kind, faults, board) or _end(said, faults[0])
-        # A stage of a pipeline repairs with what it has: only makers can make something else.
-        maker = agent in ("analyzer", "modeler") and not board.scripting
-        return self._sent(agent if maker else "modeler", kind, faults, kind.about, "taxonomy")
+        why = f"{kind.about}; the user allows code"
+        route = self._sent(target, kind, faults, why, "taxonomy")
+        return replace(route, strategy="let a script in the sandbox make the schedule", script=True)
 
     def _sent(
         self,
@@ -257,8 +198,6 @@ class Router:
             most = 1
         left = [a for a in owners if self._tries(a, worst) < most]
         forced = len(left) < len(owners)
-        if not self.policy.forced_switching:
-            left, forced = owners, False
         if not left:
             return self._diagnosed(worst, kind, faults, board)
         rated = [(self._estimate(a, n, kind), -n, a) for n, a in enumerate(left)]
@@ -274,8 +213,6 @@ class Router:
             named = ["modeler" if owner == "analyzer" else owner for owner in named]
         found: list[AgentName] = [a for a in AGENTS if a in named]
         found.sort(key=named.index)
-        if not self.policy.verifier:
-            found = [a for a in found if a != "verifier"]
         able = [a for a in found if lacking(a, board) is None]
         if able or board.scripting:
             return able or ["modeler"]
@@ -293,22 +230,13 @@ class Router:
         if by_script is not None:
             return by_script
         values = {"faults": faults, "tried": tuple(self.tried), "blueprint": board.blueprint}
-        question = Question("coordinator", "diagnose", board, values, SCHEMAS["diagnose"])
-        answer = ask(self.engine, question)
-        said = answer.value
-        if said is None or said["agent"] not in AGENTS:
-            return _end(f"nobody is left to mend it: {worst.message}", worst, answer.usage)
-        return Route(
-            said["agent"],
-            said["strategy"],
-            said["priority"],
-            float(said["estimated_success"]),
-            said["reasoning"],
-            "diagnosis",
-            worst,
-            faults,
-            answer.usage,
-        )
+        question = Question("coordinator", "diagnose", board, values)
+        said = ask(self.engine, question).value
+        if said is None or said["agent"] not in AGENTS or lacking(said["agent"], board):
+            return _end(f"nobody is left to mend it: {worst.message}", worst)
+        words = (said["strategy"], said["priority"], float(said["estimated_success"]))
+        why = said["reasoning"]
+        return Route(said["agent"], *words, why, "diagnosis", worst, faults)
 
     def _tries(self, agent: AgentName, fault: Fault) -> int:
         return self.tried.count((agent, fault.signature))
@@ -327,9 +255,6 @@ def _result(board: Board) -> str:
     return f"open: {item}" if item else "nothing more is asked"
 
 
-# --- supervision ---------------------------------------------------------------------------------
-
-
 def lacking(agent: str, board: Board) -> Part | None:
     """Return what an agent works on and the board does not have; None where nothing lacks."""
     part = NEEDS[agent]
@@ -344,23 +269,3 @@ def lacking(agent: str, board: Board) -> Part | None:
         "solution": board.solution is not None,
     }
     return None if made.get(part, True) else part
-
-
-def blocked(agent: AgentName, board: Board) -> Outcome | None:
-    """Return the outcome of a turn that is not made, with advice; None where it may be made."""
-    part = lacking(agent, board)
-    if part is None:
-        return None
-    first = first_for(part, board)
-    said = f"the {agent} is not sent: there is no {part} yet"
-    fault = Fault("out-of-order", said, first, f"send the {first} first")
-    return Outcome(agent=agent, status="failed", summary=said, faults=(fault,))
-
-
-def first_for(part: Part, board: Board) -> AgentName:
-    """Return who has to work first so that there is a part in the end."""
-    if board.scripting:
-        return "modeler" if board.script is None else "solver"
-    maker = MAKERS.get(part, "analyzer")
-    earlier = lacking(maker, board)
-    return maker if earlier is None else first_for(earlier, board)

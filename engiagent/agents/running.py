@@ -1,23 +1,24 @@
-"""One run under way: agents take it on, its folder keeps what they make, whatever ends it."""
+"""One run under way: agents take it on, its folder stores what they make, whatever ends it."""
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from engiagent.agents.coordinator import Ended
+from engiagent.agents.coordinator import ALONE, Ended, Guidance, team
+from engiagent.agents.engines.offline import OfflineEngine
 from engiagent.agents.protocol import AgentName, Board, Engine, Outcome
 from engiagent.agents.scripting import certified
-from engiagent.agents.second import claim_of
-from engiagent.agents.team import ALONE, Guidance, team
+from engiagent.agents.verifier import claim_of
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.errors import EngiagentError, InternalError
 from engiagent.explain.explaining import explained, reasons
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.program import Program
+from engiagent.formulations.pyomo_script import emit_pyomo
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.report import write_report
 from engiagent.report.artefacts import load_run
@@ -38,18 +39,44 @@ from engiagent.run.folder import (
 )
 from engiagent.run.inputs import copy_data, copy_problem, slots_of
 from engiagent.run.keyfigures import KeyFigures
-from engiagent.run.outcome import RunOutcome
-from engiagent.run.proofs import PLAIN, Proofs
-from engiagent.run.sandbox.answer import RESULT
-from engiagent.run.secondopinion import another_solver
+from engiagent.run.proofs import PLAIN, Proofs, another_solver
+from engiagent.run.sandbox.limits import RESULT
 from engiagent.run.stages import choice_of, save
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions
 from engiagent.study.returns import compared_cases, study_beside
 from engiagent.text import Problem
 from engiagent.verify.opinions import Opinion, with_opinion
 
-if TYPE_CHECKING:
-    from engiagent.agents.calls import Calls
+
+@dataclass(kw_only=True)
+class RunOutcome:
+    """How a run ended; while it is under way, what it has found so far."""
+
+    problem: str
+    folder: Path
+    state: State = "done"  # ``failed``: an error stopped it
+    # the certificate's; ``undecided`` where a run ends without one, None when it failed
+    verdict: str | None = None
+    reason: str | None = None  # what led to a verdict other than certified, or to the state
+    solver_status: str | None = None  # the solver's own status, None when nothing was solved
+    choice: str | None = None  # which solver was chosen and why, as text of several lines
+    # objective, bound: as the certificate has them: value, unit and sense, and the bound's value
+    objective: Mapping[str, Any] | None = None
+    bound: float | None = None
+    # missing, contradictions, not_understood, violations: what the problem does not give,
+    # statements of it that clash, sentences that were not understood, broken requirements
+    missing: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
+    not_understood: tuple[str, ...] = ()
+    violations: tuple[Any, ...] = ()
+    why_missing: Mapping[str, str] = field(default_factory=dict)
+    certificate: Mapping[str, Any] | None = None
+    error: Exception | None = None  # the error behind the state ``failed``
+    notes: tuple[str, ...] = ()
+    # the base and the cases of the blueprint's report as solved: case, status, objective
+    cases: tuple[Mapping[str, Any], ...] = ()
+    figures: KeyFigures = field(default_factory=KeyFigures)
+
 
 ALLOWANCE: Final = 10.0
 """How long after the time limit work still begins on which the verdict does not hang. [s]"""
@@ -59,7 +86,7 @@ SECOND_SECONDS: Final = (30.0, 12.0)
 
 @dataclass
 class Run:
-    """One run under way: what it found so far."""
+    """One run under way."""
 
     folder: RunFolder
     problem: Problem | None
@@ -68,22 +95,13 @@ class Run:
     proofs: Proofs = PLAIN
     guidance: Guidance = ALONE
     blueprint: Blueprint | None = None
-    missing: tuple[str, ...] = ()
-    contradictions: tuple[str, ...] = ()
-    not_understood: tuple[str, ...] = ()
-    why_missing: Mapping[str, str] = field(default_factory=dict)
-    reason: str | None = None
-    status: str | None = None
-    choice: str | None = None
-    cases: tuple[Mapping[str, Any], ...] = ()
-    figures: KeyFigures = field(default_factory=KeyFigures)
-    state: State = "done"
-    certificate: Mapping[str, Any] | None = None
-    error: Exception | None = None
     clock: Callable[[], float] = time.monotonic
+    out: RunOutcome = field(init=False)
     _due: float = inf
     _saved: Any = None
-    _calls: "Calls | None" = None
+
+    def __post_init__(self) -> None:
+        self.out = RunOutcome(problem=str(self.folder.record["problem"]), folder=self.folder.path)
 
     @property
     def data(self) -> Path:
@@ -92,83 +110,77 @@ class Run:
 
     @property
     def left(self) -> float:
-        """How many seconds are left in which work begins that only explains or confirms a plan.
-
-        The time limit and the allowance count from the newest program on: what an engine takes to
-        answer has budgets of its own.
-        """
+        """Seconds until what only explains or confirms the newest program's plan begins no more."""
         return self._due - self.clock()
 
     def guarded(self, work: Callable[[], None]) -> RunOutcome:
         """Do the work; whatever ends it, record how the run ended."""
+        out = self.out
         try:
             work()
         except KeyboardInterrupt:
-            self.state, self.reason = "interrupted", self.reason or "interrupted"
+            out.state, out.reason = "interrupted", out.reason or "interrupted"
         except MissingDataError as error:
             names = error.names if self.blueprint is None else slots_of(self.blueprint, error.names)
-            self.missing, self.reason = tuple(names), str(error)
+            out.missing, out.reason = tuple(names), str(error)
             self._undecided()
             self._report()
         except EngiagentError as error:
-            self.state, self.error, self.reason = "failed", error, str(error)
+            out.state, out.error, out.reason = "failed", error, str(error)
             self._report()
         except Exception as error:
             place = self.folder.save_traceback(error)
             kind = type(error).__name__
-            self.error = InternalError(f"internal error ({kind}); the traceback is in {place}")
-            self.state, self.reason = "failed", str(self.error)
-        outcome = self._outcome()
-        self.folder.finish(outcome.state, outcome.verdict, outcome.reason)
+            out.error = InternalError(f"internal error ({kind}); the traceback is in {place}")
+            out.state, out.reason = "failed", str(out.error)
+        self._conclude()
+        self.folder.finish(out.state, out.verdict, out.reason)
         if self._worthless():
             remove_run(self.folder.path)
-        return outcome
+        return out
 
     def _worthless(self) -> bool:
         """Whether wrong input ended it before a model was asked, in a folder that nobody named."""
         own = not self.folder.named and self.folder.record["asked"].get("engine", "offline")
-        wrong = self.error is not None and not isinstance(self.error, InternalError)
-        return own == "offline" and wrong and self.certificate is None
+        wrong = self.out.error is not None and not isinstance(self.out.error, InternalError)
+        return own == "offline" and wrong and self.out.certificate is None
 
     def from_problem(self, overrides: dict[str, str], engine: Engine) -> None:
         """Let the agents take the problem from its text to a certificate."""
         assert self.problem is not None
         with self.folder.stage("load"):
             copy_problem(self.problem, self.folder)
-        from engiagent.agents.calls import Calls
-
-        self._calls = Calls(self.folder)
-        self._coordinate(self._board(overrides=overrides), engine, "analyzer")
+        self._coordinate(engine, "analyzer", overrides=overrides)
 
     def from_blueprint_file(self, blueprint: Blueprint, source: Path) -> None:
         """Copy what the blueprint needs and let the agents go on from it."""
-        from engiagent.agents.engines.offline import OfflineEngine
-
         with self.folder.stage("load"):
             if self.problem is not None:
                 copy_problem(self.problem, self.folder)
             copy_data(blueprint, source, self.folder)
             self.folder.write(BLUEPRINT, blueprint.to_json())
-        board = self._board(blueprint=blueprint, sufficiency="complete")
-        self._coordinate(board, OfflineEngine(), "modeler")
+        known: dict[str, Any] = {"blueprint": blueprint, "sufficiency": "complete"}
+        self._coordinate(OfflineEngine(), "modeler", **known)
 
-    def _board(self, **known: Any) -> Board:
-        name = str(self.folder.record["problem"])
-        return Board(problem=self.problem, data=self.data, name=name, options=self.options, **known)
-
-    def _coordinate(self, board: Board, engine: Engine, first: AgentName) -> None:
-        """Run the agents, keep what they make on the way, and end with the best of it."""
+    def _coordinate(self, engine: Engine, first: AgentName, **known: Any) -> None:
+        """Run the agents, store what they make on the way, and end with the best of it."""
+        place: dict[str, Any] = {
+            "problem": self.problem,
+            "data": self.data,
+            "name": self.out.problem,
+        }
+        board = Board(**place, options=self.options, **known)
         ended = team(
             engine, self.folder, self.guidance, self._certificate_of, self._progressed, self._turned
         ).run(board, first)
         self._adopt(ended.board)
-        if self.certificate is None:
+        if self.out.certificate is None:
             if ended.error is not None:
                 raise ended.error
-            self.reason = ended.reason
+            self.out.reason = ended.reason
             self._undecided()
         else:
-            self._tell(ended)
+            self._explain(ended)
         self._report()
 
     def _progressed(self, progress: Progress) -> None:
@@ -178,45 +190,42 @@ class Run:
             self.on_progress(progress)
 
     def _turned(self, board: Board, outcome: Outcome) -> None:
-        """Keep what a turn brought, so that a run that is killed still shows it."""
+        """Store what a turn brought, so that a run that is killed still shows it."""
         for text in board.notes:
             if text not in self.folder.notes:
                 self.folder.note(text)
         if "program" in outcome.changes and board.program is not None:
-            self.choice = choice_of(board.program, self.options)
+            self.out.choice = choice_of(board.program, self.options)
             self._due = self.clock() + (self.options.time_limit or inf) + ALLOWANCE
         self._adopt(board)
-        if self._calls is not None:
-            self._calls.keep(board, outcome)
 
     def _adopt(self, board: Board) -> None:
         """Take over what a board shows, and write down what is new."""
-        self.missing, self.not_understood = board.missing, board.not_understood
-        self.contradictions = board.contradictions
-        self.why_missing = board.why_missing
-        blueprint = board.blueprint
+        out, folder, blueprint = self.out, self.folder, board.blueprint
+        for name in ("missing", "not_understood", "contradictions", "why_missing"):
+            setattr(out, name, getattr(board, name))
         if board.program is not None and blueprint is not None:
             blueprint = in_full(blueprint)
         if board.scripting:  # a script takes the place of a blueprint that was given up
             self.blueprint = None
-            (self.folder.path / BLUEPRINT).unlink(missing_ok=True)
+            (folder.path / BLUEPRINT).unlink(missing_ok=True)
             if board.script is not None:
-                self.folder.write(SCRIPT, board.script)
+                folder.write(SCRIPT, board.script)
         if blueprint is not None and blueprint != self.blueprint:
             self.blueprint = blueprint
-            self.folder.write(BLUEPRINT, blueprint.to_json())
+            folder.write(BLUEPRINT, blueprint.to_json())
         if board.solution is not None and board.solution is not self._saved:
             self._saved = board.solution
-            save(board.solution, self.folder)
-        if board.certificate is not None and board.certificate is not self.certificate:
-            self.certificate = board.certificate
-            self.folder.write(CERTIFICATE, dumps_canonical(board.certificate))
+            save(board.solution, folder)
+        if board.certificate is not None and board.certificate is not out.certificate:
+            out.certificate = board.certificate
+            folder.write(CERTIFICATE, dumps_canonical(board.certificate))
         if board.meeting is not None:
-            self.folder.write(MEETING, board.meeting.to_json())
-        elif (self.folder.path / MEETING).is_file():
-            (self.folder.path / MEETING).unlink()  # it was of another blueprint
+            folder.write(MEETING, board.meeting.to_json())
+        else:
+            (folder.path / MEETING).unlink(missing_ok=True)  # it was of another blueprint
         if board.requirements is not None:
-            self.folder.write(REQUIREMENTS, board.requirements.text)
+            folder.write(REQUIREMENTS, board.requirements)
 
     def _certificate_of(self, board: Board) -> dict[str, Any]:
         """Have the newest schedule certified, with the proofs that are asked for."""
@@ -240,24 +249,21 @@ class Run:
         # One solver's word is no proof; that another one comes to the same is more.
         alone = found.plan["optimum"] == "reported" and said is None
         other = another_solver(solution) if alone else None
-        if other is None:
-            return found.to_dict()
         left = self.left
-        if left <= 0.0:
+        if other is not None and left <= 0.0:
             self.folder.leave_out(OPINION)
-            return found.to_dict()
-        seconds = 0.0 if board.result is None else board.result.seconds
-        most, least = SECOND_SECONDS
-        limit = min(most, max(least, 3.0 * seconds), self.options.time_limit or inf, left)
-        proofs = replace(self.proofs, second_solver=other)
-        try:
-            said = self._opinion(board, blueprint, proofs, replace(self.options, time_limit=limit))
-        except EngiagentError:
-            return found.to_dict()  # what this solver cannot take stays one solver's word
-        if said is None:
-            return found.to_dict()
-        self.folder.record["asked"]["second_solver"] = other
-        return with_opinion(found, said).to_dict()
+        elif other is not None:
+            seconds = 0.0 if board.result is None else board.result.seconds
+            most, least = SECOND_SECONDS
+            limit = min(most, max(least, 3.0 * seconds), self.options.time_limit or inf, left)
+            proofs = replace(self.proofs, second_solver=other)
+            limited = replace(self.options, time_limit=limit)
+            with suppress(EngiagentError):  # what it cannot take stays one solver's word
+                said = self._opinion(board, blueprint, proofs, limited)
+            if said is not None:
+                self.folder.record["asked"]["second_solver"] = other
+                found = with_opinion(found, said)
+        return found.to_dict()
 
     def _opinion(
         self, board: Board, blueprint: Blueprint, proofs: Proofs, options: SolveOptions
@@ -270,122 +276,96 @@ class Run:
             self.folder.write(OPINION, dumps_canonical(said.to_dict()))
         return said
 
-    def _tell(self, ended: Ended) -> None:
+    def _explain(self, ended: Ended) -> None:
         """Say why the result is what it is, and write the script that makes it again."""
         board, result, blueprint = ended.board, ended.board.result, self.blueprint
-        program = board.program
+        program, out = board.program, self.out
         is_open = (board.certificate or {}).get("verdict") == "undecided"
         if ended.stopped or ended.faults or is_open:
-            self.reason = ended.reason
+            out.reason = ended.reason
         if result is None or program is None or blueprint is None:
             return
-        self.status = result.status
+        out.solver_status = result.status
         if result.status != "optimal":
-            self.reason = result.reason
+            out.reason = result.reason
         if result.status == "interrupted":
-            self.state = "interrupted"
-        self._further("explain", EXPLANATION, lambda: self._explain(blueprint, board))
-        self._further("emit", SCRIPT, lambda: self._emit(blueprint, program))
+            out.state = "interrupted"
+
+        def explanation() -> str:
+            given = (blueprint, program, result, self.data, self.problem)
+            found = explained(*given, name=board.name, choice=out.choice, seconds=self.left)
+            if why := reasons(found):
+                out.reason = f"{out.reason}: {'; '.join(why)}"
+            return dumps_canonical(found.to_dict())
+
+        def cases() -> str:
+            assert board.blueprint is not None
+            found = study_beside(board.blueprint, self.data, self.options)
+            assert found is not None
+            out.cases = compared_cases(found.rows, board.blueprint.core)
+            return found.to_json()
+
+        self._further("explain", EXPLANATION, explanation)
+        self._further("emit", SCRIPT, lambda: emit_pyomo(blueprint, self.data, program))
         report = None if board.blueprint is None else board.blueprint.core.report
-        if report is not None and report.cases and self.status == "optimal":
-            self._further("cases", CASES, lambda: self._compare(board))
-
-    def _compare(self, board: Board) -> None:
-        """Solve the cases that the report asks for beside the base, with the same options."""
-        assert board.blueprint is not None
-        found = study_beside(board.blueprint, self.data, self.options)
-        assert found is not None
-        self.cases = compared_cases(found.rows, board.blueprint.core)
-        self.folder.write(CASES, found.to_json())
-
-    def _explain(self, blueprint: Blueprint, board: Board) -> None:
-        """Say which demands clash, what has no limit, or what holds the plan back."""
-        assert board.program is not None
-        assert board.result is not None
-        given = (blueprint, board.program, board.result, self.data, self.problem)
-        found = explained(*given, name=board.name, choice=self.choice, seconds=self.left)
-        self.folder.write(EXPLANATION, dumps_canonical(found.to_dict()))
-        why = reasons(found)
-        if why:
-            self.reason = f"{self.reason}: {'; '.join(why)}"
+        if report is not None and report.cases and result.status == "optimal":
+            self._further("cases", CASES, cases)
 
     def _undecided(self) -> None:
         if self.problem is not None:
-            gaps = (self.missing, self.not_understood, self.contradictions)
+            gaps = (self.out.missing, self.out.not_understood, self.out.contradictions)
             found = without_schedule(self.problem, self.blueprint, *gaps)
-            self.certificate = found.to_dict()
+            self.out.certificate = found.to_dict()
             self.folder.write(CERTIFICATE, found.to_json())
-
-    def _emit(self, blueprint: Blueprint, program: Program) -> None:
-        from engiagent.formulations.pyomo_script import emit_pyomo
-
-        self.folder.write(SCRIPT, emit_pyomo(blueprint, self.data, program))
 
     def _report(self) -> None:
         """Write the report, which shows how the run ended, so the record goes first."""
-        outcome = self._outcome()
+        self._conclude()
         with self.folder.stage("report"):
             names = ("state", "verdict", "reason")
-            self.folder.record |= {name: getattr(outcome, name) for name in names}
+            self.folder.record |= {name: getattr(self.out, name) for name in names}
             self.folder.save()
             self._aside(self._write_report)
 
     def _write_report(self) -> None:
         run = load_run(self.folder.path, blueprint=self.blueprint, solution=self._saved)
         write_report(run)
-        self.figures = run.figures
+        self.out.figures = run.figures
 
-    def _further(self, stage: str, artefact: str, work: Callable[[], object]) -> None:
-        """Do a stage that the verdict does not hang on, while there is time for it."""
+    def _further(self, stage: str, artefact: str, work: Callable[[], str]) -> None:
+        """Write what the verdict does not hang on, while there is time for it."""
         if self.left <= 0.0:
             self.folder.leave_out(artefact)
             return
         with self.folder.stage(stage):
-            self._aside(work)
+            self._aside(lambda: self.folder.write(artefact, work()))
 
-    def _aside(self, work: Callable[[], object]) -> None:
+    def _aside(self, work: Callable[[], None]) -> None:
         """Do what the verdict does not hang on; if it fails, the run goes on and says so."""
+        stage = self.folder.record["stage"]
         try:
             work()
         except EngiagentError as error:
-            self.folder.note(f"the stage {self.folder.record['stage']} failed: {error}")
+            self.folder.note(f"the stage {stage} failed: {error}")
         except Exception as error:
-            place = self.folder.save_traceback(error)
-            stage, kind = self.folder.record["stage"], type(error).__name__
+            place, kind = self.folder.save_traceback(error), type(error).__name__
             self.folder.note(f"the stage {stage} failed ({kind}); the traceback is in {place}")
 
-    def _outcome(self) -> RunOutcome:
-        found = self.certificate or {}
-        verdict = found.get("verdict")
-        if verdict is None and self.error is None:
-            verdict = "ill-posed" if self.missing or self.contradictions else "undecided"
-            verdict = "undecided" if self.not_understood else verdict
+    def _conclude(self) -> None:
+        """Take into the outcome what the certificate says, if there is one."""
+        out, found = self.out, self.out.certificate or {}
+        out.verdict, out.objective = found.get("verdict"), found.get("objective")
+        if out.verdict is None and out.error is None:
+            posed = out.not_understood or not (out.missing or out.contradictions)
+            out.verdict = "undecided" if posed else "ill-posed"
         bound = found.get("bound")
-        missing = tuple(found.get("missing") or self.missing)
-        not_understood = tuple(found.get("not_understood") or self.not_understood)
-        if verdict == "undecided" and not missing and not not_understood:
-            not_understood = tuple(not_shown(found))
-        return RunOutcome(
-            problem=str(self.folder.record["problem"]),
-            folder=self.folder.path,
-            state=self.state,
-            verdict=verdict,
-            reason=self.reason or found.get("reason"),
-            solver_status=self.status,
-            choice=self.choice,
-            objective=found.get("objective"),
-            bound=bound.get("value") if isinstance(bound, Mapping) else None,
-            missing=missing,
-            contradictions=tuple(found.get("contradictions") or self.contradictions),
-            not_understood=not_understood,
-            violations=tuple(found.get("violations") or ()),
-            why_missing=self.why_missing,
-            certificate=self.certificate,
-            error=self.error,
-            notes=tuple(self.folder.notes),
-            cases=self.cases,
-            figures=self.figures,
-        )
+        out.bound = bound.get("value") if isinstance(bound, Mapping) else None
+        out.reason = out.reason or found.get("reason")
+        for name in ("missing", "contradictions", "not_understood", "violations"):
+            setattr(out, name, tuple(found.get(name) or getattr(out, name)))
+        if out.verdict == "undecided" and not out.missing and not out.not_understood:
+            out.not_understood = tuple(not_shown(found))
+        out.notes = tuple(self.folder.notes)
 
 
 def in_full(blueprint: Blueprint) -> Blueprint:

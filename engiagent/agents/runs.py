@@ -4,15 +4,15 @@ The verdict is the certificate's and nobody else's. Whatever ends a run, its fol
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
-from engiagent.agents.budgets import Budget
+from engiagent.agents.coordinator import ALONE, Guidance
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.offline import OfflineEngine
-from engiagent.agents.protocol import Engine
-from engiagent.agents.running import Run
-from engiagent.agents.team import ALONE, Guidance
+from engiagent.agents.protocol import Budget, Engine
+from engiagent.agents.running import Run, RunOutcome
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.plant import read_plant
@@ -24,7 +24,6 @@ from engiagent.run.inputs import (
     problem_folder_of,
     stored_problem,
 )
-from engiagent.run.outcome import RunOutcome
 from engiagent.run.proofs import PLAIN, Proofs
 from engiagent.solvers.result import OnProgress, SolveOptions
 from engiagent.text import Problem
@@ -48,14 +47,11 @@ def run_problem(
 ) -> RunOutcome:
     """Take a problem through every stage.
 
-    ``problem_path``: a problem file, or the folder of one. ``engine``: who writes the blueprint.
-    ``out``: the run's folder; None for a new one below ``runs/``. ``overrides``: values that the
-    user gives, by name, as ``{"battery.charge_efficiency": "0.95"}``. ``options``: limits and
-    settings of the solver. ``force``: allow ``out`` to hold an earlier run, which is replaced.
-    ``proofs``: what is asked of the certificate beyond the plain check. ``asking``: whom the engine
-    ``anthropic`` asks; None for what its cards say. ``guidance``: how agents work together, what
-    they may take, and what they remember. ``on_event``, ``on_progress``: called at the start and
-    end of stages, and while the solver runs.
+    ``engine``: who writes the blueprint. ``out``: the run's folder; None for a new one below
+    ``runs/``. ``overrides``: values that the user gives, by name, as
+    ``{"battery.charge_efficiency": "0.95"}``. ``force``: allow ``out`` to hold an earlier run,
+    which is replaced. ``asking``: whom the engine ``anthropic`` asks; None for what its cards say.
+    ``guidance``: how agents work together, what they may take, and what they remember.
 
     Returns the outcome, also when a stage fails or Ctrl-C ends the run. Raises EngiagentError when
     the problem cannot be read or the folder cannot be used; there is no run then.
@@ -128,16 +124,9 @@ def _engine(asking: Asking | None, run: Run, *, resumed: bool) -> Engine:
 
 
 def solve_blueprint(
-    path: Path | str,
-    out: Path | str | None = None,
-    options: SolveOptions | None = None,
-    *,
-    force: bool = False,
-    proofs: Proofs = PLAIN,
-    on_event: OnEvent | None = None,
-    on_progress: OnProgress | None = None,
+    path: Path | str, out: Path | str | None = None, options: SolveOptions | None = None, **how: Any
 ) -> RunOutcome:
-    """Take a blueprint through the stages after analysis; see :func:`run_problem`.
+    """Take a blueprint through the stages after analysis; ``how`` as :func:`solve_given` has it.
 
     The problem that the blueprint belongs to is found beside it: in its own folder, in the folder
     above ``expert/``, or in the run that it came from. A plant file, or a text with a plant block,
@@ -157,19 +146,7 @@ def solve_blueprint(
         problem = problem_beside(Path(path))
     name = problem.id if problem is not None else name_of(Path(path))
     data = problem.folder if problem is not None and given else problem_folder_of(Path(path))
-    return solve_given(
-        blueprint,
-        data,
-        problem,
-        name,
-        out,
-        options,
-        source=str(path),
-        force=force,
-        proofs=proofs,
-        on_event=on_event,
-        on_progress=on_progress,
-    )
+    return solve_given(blueprint, data, problem, name, out, options, source=str(path), **how)
 
 
 def solve_given(
@@ -186,10 +163,7 @@ def solve_given(
     on_event: OnEvent | None = None,
     on_progress: OnProgress | None = None,
 ) -> RunOutcome:
-    """Take a blueprint that is no file, and whose data lie in ``data``, through the same stages.
-
-    Its plan is checked against the problem; ``source`` says for the record where it comes from.
-    """
+    """Take a blueprint whose data lie in ``data`` through the same stages, as from ``source``."""
     options = options or SolveOptions()
     asked = {"blueprint": source or name, **_asked(options), **proofs.asked()}
     folder = RunFolder.create(out, name, asked, force=force, on_event=on_event)
@@ -197,16 +171,7 @@ def solve_given(
     return run.guarded(lambda: run.from_blueprint_file(blueprint, data))
 
 
-_OPTIONS: Final = (
-    "time_limit",
-    "memory_limit_mb",
-    "gap",
-    "threads",
-    "seed",
-    "log",
-    "backend",
-    "speed",
-)
+_OPTIONS: Final = tuple(item.name for item in fields(SolveOptions) if item.name != "start")
 
 
 def _asked(options: SolveOptions) -> dict[str, Any]:

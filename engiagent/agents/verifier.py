@@ -1,19 +1,26 @@
 """The verifier: whether a blueprint models this problem.
 
 Before the solve by deterministic checks alone; after it by a second reading of the text, whose
-author sees nothing of the first but its names. Where the two do not meet, each difference is
-asked about once, by its two formulas, without telling whose they are.
+author is shown the text and the nomenclature of the first reading and nothing else of it. Where the
+two do not meet, each difference is asked about once, by its two formulas, without telling whose
+they are.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from engiagent.agents import second
-from engiagent.agents.determined import data_faults, free_states, idle_files, idle_numbers
-from engiagent.agents.extraction import readable
-from engiagent.agents.faults import of_error, worst_first
-from engiagent.agents.meeting import Meeting, Nomenclature
-from engiagent.agents.patches import patched
+from engiagent.agents.faults import data_faults, of_certificate, of_error
+from engiagent.agents.meeting import (
+    Difference,
+    Meeting,
+    Nomenclature,
+    Side,
+    meet,
+    nomenclature,
+    normalise,
+)
+from engiagent.agents.modeler import patched
 from engiagent.agents.protocol import (
     NOTHING,
     AgentName,
@@ -24,11 +31,141 @@ from engiagent.agents.protocol import (
     Outcome,
     Question,
     Usage,
+    ask,
 )
-from engiagent.agents.questions import SCHEMAS, ask
+from engiagent.agents.scripting import readable
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
-from engiagent.io.jsontext import dumps_canonical
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.expansion import expand
+from engiagent.io.files import open_inside
+from engiagent.io.jsontext import dumps_canonical, loads_strict
+from engiagent.run.folder import MEETING
+from engiagent.run.stages import static_findings
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solution import load_solution
+from engiagent.text import Problem
+from engiagent.verify.checking import check
+from engiagent.verify.claims import Reading
+
+ROUNDS: Final = 2
+"""Requests about differences, for a run."""
+AGAIN: Final = SolveOptions(time_limit=60.0)
+"""Limits under which a stored second reading is solved once more."""
+
+
+def wanted(board: Board) -> bool:
+    """Whether a second reading can confirm what is on the board, and has not been made."""
+    problem, blueprint, result = board.problem, board.blueprint, board.result
+    if problem is None or problem.expert is not None or blueprint is None or result is None:
+        return False
+    solved = result.status in ("optimal", "infeasible") and blueprint.kind != "definitions"
+    return solved and board.by_model and board.meeting is None and not board.scripting
+
+
+def names_of(board: Board) -> Nomenclature:
+    """Return what the second reader is given."""
+    assert board.blueprint is not None
+    return nomenclature(board.blueprint, board.data)
+
+
+def lint(second: Blueprint, names: Nomenclature, board: Board) -> tuple[Fault, ...]:
+    """Return what static analysis and tracing find in a second reading."""
+    try:
+        full = expand(normalise(second, names)[0])
+        found = static_findings(full, board.data).error
+        if found is not None:
+            return of_error(found)
+        compile_blueprint(full, board.data)
+        assert board.problem is not None
+        certificate = check(board.problem, None, full).to_dict()
+    except EngiagentError as error:
+        return of_error(error)
+    kinds = ("data-altered", "data-untraced")
+    return tuple(f for f in of_certificate(certificate) if f.kind in kinds)
+
+
+def met(board: Board, second: Blueprint, names: Nomenclature) -> Meeting:
+    """Return the meeting of the board's reading, solved, with a second one."""
+    blueprint, program, problem = board.blueprint, board.program, board.problem
+    assert blueprint is not None
+    assert program is not None
+    full, sha = expand(blueprint), blueprint.sha256
+    first = Side(full, board.data, program, board.solution, sha)
+    return meet(first, second, problem=problem, names=names, options=board.options)
+
+
+def formulas(difference: Difference) -> tuple[str, str]:
+    """Return the two formulas of a difference; which stands first does not tell whose it is."""
+    pair = (difference.first.formula or "nothing", difference.second.formula or "nothing")
+    return pair if in_order(difference) else (pair[1], pair[0])
+
+
+def in_order(difference: Difference) -> bool:
+    """Whether the first reading's formula is shown as the first of the two."""
+    return difference.first.formula <= difference.second.formula
+
+
+def wrong_sides(difference: Difference, right: str) -> tuple[str, ...]:
+    """Return which of ``first`` and ``second`` an answer to a difference calls wrong."""
+    if right == "neither":
+        return ("first", "second")
+    if right == "both":
+        return ()
+    return ("second",) if (right == "one") == in_order(difference) else ("first",)
+
+
+def claim_of(meeting: Meeting | None) -> Reading | None:
+    """Return what a meeting lets a certificate claim of the reading; None without a meeting."""
+    if meeting is None:
+        return None
+    if not meeting.confirmed:
+        items = [d.text() for d in meeting.differences] or [meeting.reason]
+        return Reading(open=tuple(f"two readings: {item}" for item in items))
+    what = f"blueprint {meeting.blueprint.sha256[:12]}, {meeting.outcome}, {meeting.grade}"
+    silent: tuple[str, ...] = ()
+    if meeting.outcome == "met":  # what nobody states makes nothing feasible
+        said = "the second reading says nothing of it"
+        silent = tuple(f"{quantity}: {said}" for quantity in meeting.settled.unspoken)
+        silent += tuple(f"left out by both readings: {s!r}" for s in meeting.settled.excused)
+    settled = meeting.settled
+    confirmed = (*settled.numbers, *settled.sentences, *settled.taken)
+    return Reading("confirmed", "a second reading", what, silent, confirmed)
+
+
+def plan_of(meeting: Meeting, solution: Any) -> Any:
+    """Return the schedule that is the best by both readings, with the first one's claims."""
+    if meeting.schedule is None:
+        return solution
+    changed = {}
+    for name, series in meeting.schedule.items():
+        if name in solution:
+            array = solution[name]
+            changed[name] = array.copy(data=series.data.reshape(array.shape))
+    return solution.assign(changed)
+
+
+def read_again(
+    run: Path, problem: Problem | None, blueprint: Blueprint | None, schedule: Path
+) -> Reading | None:
+    """Return the reading of a run folder by a new meeting; None where it has none.
+
+    Of the record only the text of the second blueprint is used: names, solve and comparison are
+    made again.
+    """
+    if not (run / MEETING).exists() or problem is None or blueprint is None:
+        return None
+    try:
+        stored = loads_strict(open_inside(run, MEETING).decode("utf-8"), MEETING)
+        second = Blueprint.from_dict(stored["blueprint"])
+        full = expand(blueprint)
+        program = compile_blueprint(full, problem.folder)
+        first = Side(full, problem.folder, program, load_solution(schedule))
+        found = meet(first, second, problem=problem, options=AGAIN)
+    except (EngiagentError, KeyError, TypeError, UnicodeDecodeError) as error:
+        return Reading(open=(f"two readings: the stored one cannot be compared again: {error}",))
+    return claim_of(found)
+
 
 REPAIRS: Final = 2
 """Patches of the second reading: one for what lint finds, one for what the text decides."""
@@ -45,37 +182,27 @@ class Verifier:
         """Return what in the blueprint is not the text's."""
         if board.scripting:
             return self._demands(board)
-        if board.solution is not None and second.wanted(board):
+        if board.solution is not None and wanted(board):
             return _Confirming(self.engine, board).outcome()
-        faults = worst_first(static_faults(board))
-        return Outcome(
-            agent=self.name,
-            status="failed" if faults else "done",
-            summary=faults[0].message if faults else "every number is the text's",
-            faults=faults,
-        )
+        faults = data_faults(board)
+        summary = faults[0].message if faults else "every number is the text's"
+        return Outcome(self.name, summary, faults=faults)
 
     def _demands(self, board: Board) -> Outcome:
         """Return the requirements of the text, against which a script's schedule is checked."""
-        question = Question("verifier", "requirements", board, {}, SCHEMAS["requirements"])
+        question = Question("verifier", "requirements", board, {})
         answer = ask(self.engine, question)
         said = None if answer.value is None else answer.value["requirements"]
         assert board.problem is not None
-        found = None if said is None else readable(said, board.problem)
-        notes = list(() if found is None else found.left_out)
+        found, notes, count = (None, [], 0) if said is None else readable(said, board.problem)
         if answer.value is not None:
             notes += [f"{e['quote']!r} ({e['why']})" for e in answer.value["not_expressible"]]
         notes = [f"a requirement that was read is not checked: {text}" for text in notes]
         if answer.fault is not None:
             notes.append(f"the requirements were not read: {answer.fault.message}")
-        count = 0 if found is None else len(found.requirements.requirements)
-        return Outcome(
-            agent=self.name,
-            status="done",
-            summary=f"{count} requirement(s) of the text",
-            usage=answer.usage,
-            changes={"requirements": found, "demanded": True, "notes": (*board.notes, *notes)},
-        )
+        changes = {"requirements": found, "demanded": True, "notes": (*board.notes, *notes)}
+        summary = f"{count} requirement(s) of the text"
+        return Outcome(self.name, summary, changes, usage=answer.usage)
 
 
 class _Confirming:
@@ -91,7 +218,7 @@ class _Confirming:
 
     def outcome(self) -> Outcome:
         """Return the meeting, and what the text decides against the first reading."""
-        names = second.names_of(self.board)
+        names = names_of(self.board)
         meeting: Meeting | None = None
         if self.reading is None and not self.board.sought:
             self._read(names)
@@ -107,20 +234,14 @@ class _Confirming:
         }
         if meeting is not None and not self.faults:
             changes["meeting"] = meeting
-            changes["solution"] = second.plan_of(meeting, self.board.solution)
-        said = "there is no second reading" if meeting is None else meeting.reason
-        return Outcome(
-            agent="verifier",
-            status="failed" if self.faults else "done",
-            summary=self.faults[0].message if self.faults else said,
-            changes=changes,
-            faults=tuple(self.faults),
-            usage=self.usage,
-        )
+            changes["solution"] = plan_of(meeting, self.board.solution)
+        summary = "there is no second reading" if meeting is None else meeting.reason
+        summary = self.faults[0].message if self.faults else summary
+        return Outcome("verifier", summary, changes, tuple(self.faults), self.usage)
 
     def _ask(self, kind: str, **values: Any) -> Any:
         """Return the answer to a question; None without one, which is noted."""
-        answer = ask(self.engine, Question("verifier", kind, self.board, values, SCHEMAS[kind]))
+        answer = ask(self.engine, Question("verifier", kind, self.board, values))
         self.usage += answer.usage
         if answer.fault is not None:
             self.notes.append(f"the second reader did not answer: {answer.fault.message}")
@@ -139,7 +260,7 @@ class _Confirming:
         found: tuple[Fault, ...] = ()
         try:
             self.reading = Blueprint.from_json(dumps_canonical(draft))
-            found = second.lint(self.reading, names, self.board)
+            found = lint(self.reading, names, self.board)
         except EngiagentError as error:
             found = of_error(error)
         if found:
@@ -167,13 +288,13 @@ class _Confirming:
     def _met(self, names: Nomenclature) -> Meeting:
         """Compare, and where the readings differ ask which of them is the text's."""
         assert self.reading is not None
-        meeting = second.met(self.board, self.reading, names)
+        meeting = met(self.board, self.reading, names)
         while not meeting.confirmed:
             if meeting.outcome == "not proven":  # a weak bound is nobody's mistake
                 return meeting
             if meeting.outcome == "different":
                 open_ = [d for d in meeting.differences if d.question not in self.differed]
-                changed = bool(open_) and self.rounds < second.ROUNDS
+                changed = bool(open_) and self.rounds < ROUNDS
                 changed = changed and self._decided(names, open_)
             else:
                 fault = Fault("formulation", meeting.reason)
@@ -183,7 +304,7 @@ class _Confirming:
                 self.differed = (*self.differed, meeting.reason)
             if self.faults or not changed:
                 return meeting
-            meeting = second.met(self.board, self.reading, names)
+            meeting = met(self.board, self.reading, names)
         return meeting
 
     def _decided(self, names: Nomenclature, differences: list[Any]) -> bool:
@@ -196,7 +317,7 @@ class _Confirming:
             if not 1 <= entry["number"] <= len(differences):
                 continue
             item = differences[entry["number"] - 1]
-            sides = second.wrong_sides(item, entry["right"])
+            sides = wrong_sides(item, entry["right"])
             if not sides:
                 self.notes.append(f"nothing to change: {item.text()}: {entry['why']}")
             first, other = item.first.formula or "nothing", item.second.formula or "nothing"
@@ -206,13 +327,3 @@ class _Confirming:
                     fault = Fault("misread", message, item.row, judged=True)
                     (self.faults if side == "first" else found).append(fault)
         return bool(found) and self._repair(names, self.reading, tuple(found))
-
-
-def static_faults(board: Board) -> tuple[Fault, ...]:
-    """Return what can be said of a blueprint without an engine and without a schedule."""
-    assert board.blueprint is not None
-    assert board.problem is not None
-    blueprint, problem = board.blueprint, board.problem
-    free = () if board.program is None else free_states(board.program)
-    idle = idle_numbers(blueprint, board.data, problem)
-    return (*data_faults(board), *idle, *idle_files(blueprint, problem), *free)

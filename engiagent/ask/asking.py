@@ -7,18 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
-from engiagent.agents.protocol import Usage
+from engiagent.agents.protocol import Budget
 from engiagent.ask.answers import Answered, answered
 from engiagent.ask.cards import Staff
 from engiagent.ask.execution import Execution
-from engiagent.ask.page import page
 from engiagent.ask.plan import Open, Plan, Step, filled, open_arguments
 from engiagent.ask.planning import Planner, Planning
 from engiagent.ask.requests import Model
 from engiagent.errors import InputError
-from engiagent.run.folder import CALLS, REPORT, RunFolder
+from engiagent.run.folder import CALLS, RunFolder
 from engiagent.tools.registry import Json, Watch
 from engiagent.tools.stored import opened
 from engiagent.tools.supervision import Session
@@ -46,10 +44,7 @@ class Inquiry:
     watch: Watch = field(default_factory=Watch)
 
     def by_model(self, asking: Asking, budget: Budget) -> Answered:
-        """Have a model plan and write the answer.
-
-        Raises ModelError when the model gives no answer that can be used.
-        """
+        """Have a model plan and write the answer; ModelError when it gives none."""
         asking.ready()
         engine = asking.engine(self.folder.path, budget)
         model = Model(engine, asking.model, self._tell)
@@ -62,8 +57,10 @@ class Inquiry:
             if not draft.questions:
                 wanted, prose, draft = planner.answer(draft)
                 draft = answered(draft, wanted, prose)
-            hired = tuple(staff.hired)
-            draft = replace(draft, hired=hired, usage=usage_of(engine.usage))
+            usage = engine.usage
+            tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+            took = {"requests": usage.calls, **tokens, "cost": usage.cost}
+            draft = replace(draft, hired=tuple(staff.hired), usage=took)
             return self._written(draft, session)
 
     def by_plan(self, plan: Plan) -> Answered:
@@ -142,27 +139,16 @@ class Inquiry:
             self.watch.said(0.0, f"{line.get('kind') or line.get('tool')} …")
 
     def _written(self, found: Answered, session: Session) -> Answered:
-        """Write plan, calls, answer and page into the folder."""
+        """Write plan, calls and answer into the folder."""
         document = found.to_dict()
         self.folder.write(PLAN, _json(document["plan"]))
         self.folder.write(CALLS, session.graph.to_json())
         self.folder.write(ANSWER, _json(document))
-        self.folder.write(REPORT, page(found))
         return found
 
 
 def _json(document: Json) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-
-
-def usage_of(usage: Usage) -> Json:
-    """Return what a model took, as the answer states it; seconds are in the trace."""
-    return {
-        "requests": usage.calls,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cost": usage.cost,
-    }
 
 
 def read_answers(path: Path) -> Json:

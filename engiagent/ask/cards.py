@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from jsonschema import Draft202012Validator
 
-from engiagent.agents.cards import EFFORTS
 from engiagent.errors import InputError
 from engiagent.io.files import packaged_yaml
 from engiagent.io.schemawords import TEXT, TEXTS, record
 from engiagent.tools.registry import Json, Tool, tools
 
+EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 _NAME: Final[Json] = {"type": "string", "pattern": "^[a-z][a-z0-9_-]{0,39}$"}
 SCHEMA: Final[Json] = record(
     {
@@ -103,10 +103,7 @@ class Staff:
         return f"{agent} is not authorised to call {tool}; {' or '.join(who) or 'no card'} is"
 
     def hire(self, proposals: Sequence[Json]) -> None:
-        """Add proposed cards, or widen those that are there, within the ceiling of rights.
-
-        A proposal has ``id``, ``role`` and ``tools``; what else a card needs is a specialist's.
-        """
+        """Add proposed cards, or widen those that are there, within the ceiling of rights."""
         for proposal in proposals:
             before = self.cards.get(proposal["id"])
             above = [name for name in proposal["tools"] if above_ceiling(name)]

@@ -2,18 +2,23 @@
 
 ``two-stage`` chooses tools by their names and then writes the arguments with the schemas of the
 chosen ones; ``one-stage`` writes the plan with all schemas at once; ``decentralised`` states goals,
-and each specialist chooses its calls with the schemas of its own tools.
+and each specialist chooses its calls with the schemas of its own tools. Beside a question workflows
+of the archive are shown that were verified (``archive/<name>.yaml``, each a plan with its
+question), ranked by BM25 over words, cut off at the break of relevance, and filtered by structure,
+which is the tools and the edges of the workflow.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final, Literal
 
+from engiagent.agents.retrieval import ranked, structurally_alike, words
 from engiagent.ask.answers import Answered, forgotten
-from engiagent.ask.archive import Workflow, similar
 from engiagent.ask.cards import Staff
 from engiagent.ask.execution import Execution
-from engiagent.ask.plan import Plan, Step, Wanted, faults, open_arguments, ordered
+from engiagent.ask.plan import Plan, Step, Wanted, faults, open_arguments, ordered, plan_of
 from engiagent.ask.requests import (
     Model,
     agents_text,
@@ -25,7 +30,55 @@ from engiagent.ask.requests import (
     step_of_reply,
 )
 from engiagent.errors import InputError
+from engiagent.io.files import packaged_yaml
 from engiagent.tools.registry import Json, tools
+
+MOST: Final = 3
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """A question with its plan."""
+
+    name: str
+    plan: Plan
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the question."""
+        return words(self.plan.question)
+
+    @property
+    def structure(self) -> tuple[str, ...]:
+        """The tools, and the pairs of which the second works from the first."""
+        tool = {step.id: step.tool for step in self.plan.steps}
+        edges = {f"{tool[a]}>{tool[b]}" for a, b in self.plan.edges()}
+        return tuple(sorted({*tool.values(), *edges}))
+
+    @property
+    def chain(self) -> str:
+        """The tools in their order."""
+        return ", ".join(step.tool for step in self.plan.steps)
+
+
+@cache
+def archive() -> Mapping[str, Workflow]:
+    """Return all workflows of the archive by name."""
+    folder, staff = files("engiagent.ask") / "archive", Staff()
+    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".yaml"))
+    plans = {n: plan_of(packaged_yaml("engiagent.ask", f"archive/{n}"), n, staff) for n in names}
+    return {name[:-5]: Workflow(name[:-5], plan) for name, plan in plans.items()}
+
+
+def similar(question: str, known: Sequence[Workflow] | None = None) -> tuple[Workflow, ...]:
+    """Return the workflows to show beside a question, the best first, never its own."""
+    others = [
+        w
+        for w in (known or tuple(archive().values()))
+        if w.plan.question.strip() != question.strip()
+    ]
+    return structurally_alike(ranked(others, question))[:MOST]
+
 
 Planning = Literal["two-stage", "one-stage", "decentralised"]
 PLANNINGS: Final[tuple[Planning, ...]] = ("two-stage", "one-stage", "decentralised")
@@ -50,7 +103,7 @@ class Planner:
     def two_stage(self) -> Plan:
         """Return the plan: names first, then the arguments of the chosen tools."""
         known = similar(self.question)
-        shown = "\n".join(f"- {w.name}: {w.text} ({w.chain})" for w in known)
+        shown = "\n".join(f"- {w.name}: {w.plan.question} ({w.chain})" for w in known)
         sections = [*self._situation(), ("Known workflows", shown)]
         agents = [("Agents", agents_text(self.staff.cards.values()))]
         names = [("Tools", names_text(tools().values()))]

@@ -31,7 +31,6 @@ class Function:
     # where it is convex, concave, growing and falling over intervals, given by both ends
     shape: Callable[[Floats, Floats], Shape]
     latex: str  # its command, as ``\tanh``
-    in_cvxpy: bool = False  # whether cvxpy has it; CasADi and Pyomo have each by its name here
     least: float = -np.inf  # where its domain begins
     increasing: bool = False  # whether it grows everywhere
     # between which values it stays, where it does not only grow
@@ -94,7 +93,6 @@ ELEMENTARY: Final[Mapping[str, Function]] = {
         np.exp,
         _same(convex=True, concave=False),
         latex=r"\exp",
-        in_cvxpy=True,
         increasing=True,
     ),
     "log": Function(
@@ -104,7 +102,6 @@ ELEMENTARY: Final[Mapping[str, Function]] = {
         lambda u: -1.0 / u**2,
         _same(convex=False, concave=True),
         latex=r"\log",
-        in_cvxpy=True,
         least=0.0,
         increasing=True,
     ),
@@ -124,7 +121,6 @@ ELEMENTARY: Final[Mapping[str, Function]] = {
         lambda u: -0.25 * u**-1.5,
         _same(convex=False, concave=True),
         latex=r"\sqrt",
-        in_cvxpy=True,
         least=0.0,
         increasing=True,
         otherwise=lambda functions, u: u**0.5,

@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
+from engiagent.agents.protocol import Budget
 from engiagent.ask.answers import Answered
-from engiagent.ask.asking import PLAN, Inquiry, read_answers
+from engiagent.ask.asking import ANSWER, PLAN, Inquiry, read_answers
 from engiagent.ask.cards import Staff
-from engiagent.ask.page import notes
 from engiagent.ask.plan import Open, read_plan
 from engiagent.ask.planning import PLANNINGS
 from engiagent.ask.requests import ModelError
@@ -161,6 +160,6 @@ def _say(found: Answered, folder: RunFolder) -> None:
     for item in found.findings:
         unit = "" if item["unit"] in (None, "1") else f" {item['unit']}"
         click.echo(f"  {item['label']}: {item['value']}{unit}  ({item['call']}, {item['path']})")
-    for note in notes(found):
+    for note in found.notes():
         click.echo(f"  {note}")
-    say(f"  answer     {folder.path / 'report.html'}, plan {folder.path / PLAN}")
+    say(f"  answer     {folder.path / ANSWER}, plan {folder.path / PLAN}")

@@ -6,10 +6,7 @@ from typing import Any
 
 import click
 
-from engiagent.agents.bench.figures import figures, rows, table, to_csv, to_html
-from engiagent.agents.bench.machine import machine, versions
-from engiagent.agents.bench.recorded import places_by_id, recordings, replay, summary
-from engiagent.agents.bench.suite import Cell, Measured, load_suite, run_suite
+from engiagent.agents.bench import machine, places_by_id, recordings, replay, summary, versions
 from engiagent.agents.engines.asking import Asking
 from engiagent.ask.bench import CASES
 from engiagent.ask.bench import load_suite as load_questions
@@ -24,58 +21,9 @@ RESULTS = Path("benchmarks") / "results"
 RECORDINGS = Path("tests") / "recorded"
 
 
-class Bench(click.Group):
-    """A group in which the name of a suite file stands for the command that runs it."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command of the first argument; of a suite file ``suite``."""
-        if args and args[0] not in self.commands and args[0].endswith((".yaml", ".yml")):
-            return "suite", self.commands["suite"], args
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=Bench)
+@click.group()
 def bench() -> None:
-    """Measure engiagent itself; 'engiagent bench SUITE.yaml' runs a suite."""
-
-
-@bench.command("suite")
-@click.argument("path", metavar="SUITE", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
-    help="Where results and checkpoints go; by default beside the suite.",
-)
-@options.as_json
-def suite(path: Path, out: Path | None, as_json: bool) -> int:
-    """Run problems × engines × coordination × repetitions as SUITE has them.
-
-    Finished runs are kept in FOLDER/runs.sqlite; the same suite again runs only what is missing.
-    Written are runs.csv, figures.json and report.html. The exit code is 0 when no run claims what
-    the experts' annotations contradict.
-    """
-    known = load_suite(path)
-    folder = out or path.with_suffix("")
-    found = run_suite(known, folder / "runs.sqlite", on_run=_say_run)
-    content = {
-        "schema": "engiagent-bench-suite/1",
-        "suite": known.name,
-        "figures": figures(found),
-        "runs": rows(found),
-    }
-    write_atomic(folder / "runs.csv", to_csv(found))
-    write_atomic(folder / "figures.json", json.dumps(content, indent=1) + "\n")
-    write_atomic(folder / "report.html", to_html(known.name, found))
-    if as_json:
-        print_json(content)
-    else:
-        for line in table(found):
-            click.echo(line)
-        say(f"results in {folder}")
-    return int(exit_codes.ExitCode.VIOLATED if any(m.false for m in found.values()) else 0)
+    """Measure engiagent itself."""
 
 
 @bench.command("ask")
@@ -128,15 +76,6 @@ def _say_case(row: dict[str, Any]) -> None:
     say(f"{state:<6} {row['case']} {row['planning']} #{row['repetition']}{why}")
 
 
-def _say_run(cell: Cell, measured: Measured, kept: bool) -> None:
-    state = "FALSE" if measured.false else "right" if measured.right else "open"
-    again = ", kept" if kept else ""
-    say(
-        f"{state:<6} {cell.problem} {cell.engine} {cell.coordination} #{cell.repetition} "
-        f"({measured.verdict}, {measured.seconds:.1f} s{again})"
-    )
-
-
 @bench.command("recorded")
 @click.argument(
     "folder",
@@ -158,14 +97,14 @@ def recorded(folder: Path, as_json: bool, store: bool) -> int:
     found = []
     for recording in recordings(folder):
         found.append(replay(recording, root, places))
-        row = found[-1].to_dict()
+        row = vars(found[-1])
         state = "WRONG" if row["false"] else "right" if row["right"] else "open"
         said = f": {row['reason'][:200]}" if row["reason"] else ""
         say(
             f"{state:<6} {row['problem']} ({row['verdict']}, {row['requests']} requests, "
             f"{row['tokens']} tokens, {row['seconds']:.1f} s){clean(said)}"
         )
-    content = {**summary(found), "runs": [item.to_dict() for item in found]}
+    content = {**summary(found), "runs": [dict(vars(item)) for item in found]}
     if store:
         _store(content, "recorded")
     if as_json:

@@ -30,7 +30,6 @@ from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
 from engiagent.plant import read_plant
 from engiagent.readings import Reading as ProblemReading
-from engiagent.run.best import Best, find_best
 from engiagent.run.certify import certify, source_of, with_gaps, without_schedule
 from engiagent.run.folder import (
     BLUEPRINT,
@@ -54,10 +53,9 @@ from engiagent.run.inputs import (
     stored_problem,
 )
 from engiagent.run.keyfigures import KeyFigures, figures_of_schedule
-from engiagent.run.proofs import PLAIN, Proofs
-from engiagent.run.reverify import Difference, compare
+from engiagent.run.proofs import PLAIN, Best, Proofs, find_best
 from engiagent.run.stages import computed, solve_program, static_findings
-from engiagent.run.stored import KeptSchedule, keep_check, kept_schedule
+from engiagent.run.stored import Difference, KeptSchedule, compare, keep_check, kept_schedule
 from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import NO_OTHER, SolveOptions, SolverResult
 from engiagent.text import Problem, find_problems
@@ -623,7 +621,7 @@ def _read_again(
     """Return what a new meeting of a run's two readings shows; None where it had one only."""
     if not (run / MEETING).exists():
         return None
-    from engiagent.agents.second import read_again  # here, for it brings the agents and solvers
+    from engiagent.agents.verifier import read_again  # here, for it brings the agents and solvers
 
     return read_again(run, problem, blueprint, schedule)
 

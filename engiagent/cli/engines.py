@@ -8,12 +8,11 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from engiagent.agents.budgets import Budget
-from engiagent.agents.engines.asking import Asking
-from engiagent.agents.engines.rehearsal import rehearsed
+from engiagent.agents.coordinator import Guidance
+from engiagent.agents.engines.asking import Asking, rehearsed
 from engiagent.agents.memory import Memory, default_path
+from engiagent.agents.protocol import Budget
 from engiagent.agents.routing import Policy
-from engiagent.agents.team import Guidance
 from engiagent.blueprint import Blueprint
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.options import RUN
@@ -40,16 +39,12 @@ ENGINE_OPTIONS: Final = (
     "max_cost",
     "max_tokens",
     "max_minutes",
-    "coordination",
-    "no_verifier",
     "readings",
-    "no_forced_switching",
     "memory",
     "replay",
     "resume",
     "dry_run",
     "allow_code",
-    "score",
 )
 """The keywords in which the options arrive."""
 _OF_A_MODEL: Final = ("model", "base_url", "prices", "exemplars", "replay")
@@ -72,11 +67,6 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Where the blueprint language cannot say a problem, let a script of the model "
             "run in the sandbox; its schedule is checked like any other.",
         ),
-        click.option(
-            "--score",
-            is_flag=True,
-            help="Have the model score the result as well; the verdict does not hang on it.",
-        ),
         click.option("--resume", type=RUN, metavar="RUN", help="Go on with a run that was cut."),
         click.option(
             "--replay",
@@ -88,25 +78,10 @@ def engines(command: Callable[..., Any]) -> Callable[..., Any]:
             "--memory", metavar="FILE|none", help="What runs have learnt, or nothing of it."
         ),
         click.option(
-            "--no-forced-switching",
-            is_flag=True,
-            help="Let an agent fail at the same mistake for as long as it likes.",
-        ),
-        click.option(
             "--readings",
             type=click.IntRange(1, 2),
             help="How often the text is read; 2 without it. After a single reading the verdict is "
             "'solved' at best.",
-        ),
-        click.option(
-            "--no-verifier",
-            is_flag=True,
-            help="Leave out the agent that compares the blueprint with the text.",
-        ),
-        click.option(
-            "--coordination",
-            type=click.Choice(["full", "fixed"]),
-            help="Whether any agent may follow any other; full without it.",
         ),
         click.option("--max-minutes", type=positive, help="Of the run, solver included."),
         click.option(
@@ -159,7 +134,7 @@ def engine_of(given: Mapping[str, Any]) -> str:
     """Return the engine that is asked for."""
     engine = str(given["engine"] or ("anthropic" if given["replay"] is not None else "offline"))
     said = [name for name in _OF_A_MODEL if given[name] is not None]
-    said += [name for name in ("allow_code", "score") if given[name]]
+    said += ["allow_code"] if given["allow_code"] else []
     if engine == "offline" and said:
         option = f"--{said[0].replace('_', '-')}"
         raise click.UsageError(f"{option} is of a language model; add --engine anthropic")
@@ -185,7 +160,7 @@ def asking_again(before: Mapping[str, Any], given: Mapping[str, Any]) -> Asking:
 
 def guidance_of(given: Mapping[str, Any], engine: str) -> Guidance:
     """Return how agents work together by the options."""
-    return Guidance(_policy(given, engine), budget_of(given), _memory(given, engine))
+    return Guidance(_policy(given), budget_of(given), _memory(given, engine))
 
 
 def budget_of(given: Mapping[str, Any]) -> Budget | None:
@@ -195,19 +170,9 @@ def budget_of(given: Mapping[str, Any]) -> Budget | None:
     return Budget(**said) if said else None
 
 
-def _policy(given: Mapping[str, Any], engine: str) -> Policy | None:
-    verifier = engine != "offline" and not given["no_verifier"]
-    policy = Policy(
-        given["coordination"] or "full",
-        verifier,
-        not given["no_forced_switching"],
-        given["allow_code"],
-        given["score"],
-        given["readings"] or 2,
-    )
-    changes = ("readings", "coordination", "no_verifier", "no_forced_switching")
-    said = any(given[name] for name in (*changes, "allow_code", "score"))
-    return policy if said else None
+def _policy(given: Mapping[str, Any]) -> Policy | None:
+    said = given["allow_code"] or given["readings"]
+    return Policy(given["allow_code"], given["readings"] or 2) if said else None
 
 
 def _memory(given: Mapping[str, Any], engine: str) -> Memory | None:

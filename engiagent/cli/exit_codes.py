@@ -8,7 +8,7 @@ from engiagent.errors import EngiagentError, InternalError, SandboxError
 from engiagent.verify.verdicts import VERDICTS
 
 if TYPE_CHECKING:  # every command starts here; figures of a run bring numpy
-    from engiagent.run.outcome import RunOutcome
+    from engiagent.agents.running import RunOutcome
 
 
 class ExitCode(IntEnum):

@@ -120,7 +120,7 @@ def further_proofs(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--second-solver",
             metavar="NAME",
-            help="Also have highs, scip or scipy solve what is stated, and report if they agree.",
+            help="Also have highs or scip solve what is stated, and report if they agree.",
         ),
         click.option(
             "--exact", is_flag=True, help="Also check in rational arithmetic; linear parts only."

@@ -15,8 +15,8 @@ import click
 from engiagent.errors import InputError
 
 if TYPE_CHECKING:
+    from engiagent.agents.running import RunOutcome
     from engiagent.cli.checking import CheckResult
-    from engiagent.run.outcome import RunOutcome
 
 WORST = 10
 _WIDTH = 79

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from engiagent.agents.coordinator import Guidance
 from engiagent.agents.routing import Policy
-from engiagent.agents.team import Guidance
+from engiagent.agents.running import RunOutcome
 from engiagent.cli import exit_codes, options
 from engiagent.cli.engines import (
     ENGINE_OPTIONS,
@@ -36,7 +37,6 @@ from engiagent.cli.options import (
 from engiagent.cli.output import number, percent, print_json, say, say_error, say_items, summary
 from engiagent.cli.verdicts import figures_line, observers, say_verdict
 from engiagent.run.folder import read_record
-from engiagent.run.outcome import RunOutcome
 from engiagent.run.proofs import Proofs
 
 

@@ -77,10 +77,6 @@ SETTINGS: Final = (
     Setting("engine", "base_url", "text", "the server that is asked", own=True),
     Setting("engine", "prices", "text", "a file of what tokens cost"),
     Setting("engine", "exemplars", "count", "how many solved problems to show it"),
-    Setting(
-        "engine", "coordination", "text", "whether any agent may follow any other: full, fixed"
-    ),
-    Setting("engine", "no_verifier", "flag", "no agent compares the blueprint with the text"),
     Setting("budget", "max_cost", "number", "of all replies of a run [USD]"),
     Setting("budget", "max_tokens", "count", "of all prompts and replies of a run"),
     Setting("budget", "max_minutes", "number", "of a run, solver included [min]"),

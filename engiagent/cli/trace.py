@@ -6,11 +6,9 @@ from typing import Any, Final
 
 import click
 
-from engiagent.agents.calls import kept_calls
 from engiagent.cli import exit_codes, options
 from engiagent.cli.output import clean, print_json
 from engiagent.run.folder import read_record, read_trace
-from engiagent.tools import replay
 
 _MOST_FAULTS: Final = 3
 """Findings of a turn that are shown; all of them with ``--json``."""
@@ -32,47 +30,16 @@ _OF_A_QUESTION: Final[Mapping[str, Callable[[Line], str]]] = {
 
 @click.command(epilog=exit_codes.table())
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "--again", is_flag=True, help="Make the run's tool calls again, and compare every answer."
-)
 @options.as_json
-def trace(run: Path, again: bool, as_json: bool) -> int:
-    """Show the turns of RUN, the folder of a run: who was sent to do what, why, how it went.
-
-    With --again the exit code is 1 when a call ends or answers in another way than it did.
-    """
+def trace(run: Path, as_json: bool) -> int:
+    """Show the turns of RUN, the folder of a run: who was sent to do what, why, how it went."""
     record, lines = read_record(run), read_trace(run)
-    repeated = _again(run) if again else None
     if as_json:
-        more = {} if repeated is None else {"again": repeated}
-        print_json({**told(run, record, lines), **more})
+        print_json(told(run, record, lines))
     else:
         for line in timeline(record, lines):
             click.echo(clean(line))
-        for line in () if repeated is None else _compared(repeated):
-            click.echo(clean(line))
-    good = repeated is None or repeated["same"]
-    return int(exit_codes.ExitCode.FEASIBLE if good else exit_codes.ExitCode.VIOLATED)
-
-
-def _again(run: Path) -> dict[str, Any]:
-    """Return the calls of a run and which of them ended in another way when made again."""
-    graph = kept_calls(run)
-    found = replay(graph, run)
-    return {
-        "calls": [node.tool for node in graph.nodes],
-        "same": found.same,
-        "differences": list(found.differences),
-        "outside": list(found.outside),
-    }
-
-
-def _compared(repeated: Line) -> Iterator[str]:
-    count = len(repeated["calls"])
-    if repeated["same"]:
-        yield f"  all {count} calls of tools end and answer as they did"
-    for number in repeated["differences"]:
-        yield f"  call {number}, {repeated['calls'][number]}, ends or answers in another way"
+    return int(exit_codes.ExitCode.FEASIBLE)
 
 
 def told(run: Path, record: Line, lines: Sequence[Line]) -> dict[str, Any]:
@@ -125,10 +92,7 @@ def _turn(line: Line) -> Iterator[str]:
     )
     judged = line.get("evaluation")
     if judged is not None:
-        scores = ", ".join(f"{name} {value:.2f}" for name, value in judged["scores"].items())
-        yield f"{' ' * 16}{judged['decision']}: {scores}; gain {judged['gain']:+.2f}"
-        for name, said in (judged.get("judged") or {}).items():
-            yield f"{' ' * 16}the model on {name}: {said['score']:.2f}, {said['why']}"
+        yield f"{' ' * 16}{judged['decision']}{', a gain' if judged.get('gained') else ''}"
     trigger = line.get("trigger")
     if trigger is not None:
         yield f"{' ' * 16}because of {trigger['kind']}: {trigger['message']}"

@@ -15,9 +15,9 @@ from engiagent.verify.claims import plan_line, reading_line, verdict_line
 from engiagent.verify.verdicts import VERDICTS
 
 if TYPE_CHECKING:
+    from engiagent.agents.running import RunOutcome
     from engiagent.cli.checking import CheckResult
     from engiagent.run.keyfigures import KeyFigures
-    from engiagent.run.outcome import RunOutcome
 
 
 def say_verdict(

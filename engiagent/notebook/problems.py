@@ -7,10 +7,9 @@ from tempfile import mkdtemp
 from typing import Any
 
 from engiagent.agents.analyzer import Analyzer
-from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.offline import OfflineEngine
-from engiagent.agents.protocol import Board, Engine
+from engiagent.agents.protocol import Board, Budget, Engine
 from engiagent.agents.runs import ENGINES, run_problem
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError

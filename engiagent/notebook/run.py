@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from engiagent.agents.engines.asking import Asking
+from engiagent.agents.running import RunOutcome
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.explain import Explanation, explain
@@ -32,7 +33,6 @@ from engiagent.run.folder import (
     read_trace,
 )
 from engiagent.run.inputs import stored_problem
-from engiagent.run.outcome import RunOutcome
 from engiagent.solvers.solution import load_solution
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate

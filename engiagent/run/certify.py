@@ -79,21 +79,24 @@ def certify(
 ) -> Certificate:
     """Return the certificate of a schedule.
 
-    ``problem``: the problem; None for a blueprint alone, whose numbers then count as the user's
-    own. ``solution``: a dataset, or a path to anybody's schedule. ``blueprint``: the blueprint, if
-    there is one; its components are written out for the checker. ``folder``, ``name``: where the
-    data of a blueprint without a problem lie, and what to call it. ``mapping``: quantity to column
-    of somebody's schedule, or how it is to be read altogether. ``requirements``: what stands for a
-    problem without annotations of its own; nothing for one that has some. ``exact``: whether to say
-    beside every figure what rational arithmetic makes of it. ``opinion``: of a second solver, as
-    :func:`engiagent.run.secondopinion.second_opinion` gets it. ``disturb``: what is to turn out
-    another way in runs that are reported beside the verdict. ``reading``: who has read the text
-    besides the author of the blueprint; by default what :func:`reading_of` derives from what lies
-    beside the problem. ``overrides``: the values that the user has set, as the run records them;
-    None where nothing does. Raises EngiagentError when an input is unreadable.
+    ``problem``: None for a blueprint alone, whose numbers then count as the user's own.
+    ``solution``: a dataset, or a path to anybody's schedule. ``folder``, ``name``: where the data
+    of a blueprint without a problem lie, and what to call it. ``mapping``: quantity to column of
+    somebody's schedule, or how it is to be read altogether. ``requirements``: what stands for a
+    problem without annotations of its own. ``exact``: whether to say beside every figure what
+    rational arithmetic makes of it. ``disturb``: what is to turn out another way in runs that are
+    reported beside the verdict. ``reading``: who has read the text; by default what
+    :func:`reading_of` derives. ``overrides``: the values that the user has set.
     """
-    if blueprint is not None and blueprint.kind == "definitions":
-        return _reproduced(problem, solution, blueprint, folder, name, reading)
+    if blueprint is not None and blueprint.kind == "definitions":  # the checker computes it again
+        given = blueprint
+        if problem is None:
+            given = replace(blueprint, core_model_elements=_as_given(blueprint.core))
+        if isinstance(solution, str | Path):
+            solution = load_arrays(solution)
+        computed: Any = problem or BlueprintAlone(blueprint, folder, name)
+        reading = reading or reading_of(problem, blueprint) or Reading()
+        return _with_blueprint(reproduce(computed, solution, given, reading), blueprint)
     source, expanded = source_of(problem, blueprint, folder, name)
     stated = None if source.expert is not None else requirements
     reading = reading or reading_of(problem, blueprint, stated, overrides)
@@ -157,25 +160,6 @@ def _as_written(blueprint: Blueprint, derived: Mapping[str, ParameterDef]) -> se
     return {p.name for p in again.parameters if derived.get(p.name) == p}
 
 
-def _reproduced(
-    problem: Problem | None,
-    solution: Any,
-    blueprint: Blueprint,
-    folder: Path,
-    name: str,
-    reading: Reading | None,
-) -> Certificate:
-    """Return the certificate of a computation: the checker computes it again."""
-    given = blueprint
-    if problem is None:
-        given = replace(blueprint, core_model_elements=_as_given(blueprint.core))
-    if isinstance(solution, str | Path):
-        solution = load_arrays(solution)
-    source: Any = problem or BlueprintAlone(blueprint, folder, name)
-    reading = reading or reading_of(problem, blueprint) or Reading()
-    return _with_blueprint(reproduce(source, solution, given, reading), blueprint)
-
-
 def reading_of(
     problem: Problem | None,
     blueprint: Blueprint | None,
@@ -184,41 +168,27 @@ def reading_of(
 ) -> Reading | None:
     """Return who has read the text of a problem, as far as what is given tells.
 
-    ``problem``: None for a blueprint alone, which is the statement of the problem unless it quotes
-    a text. ``requirements``: what an engine read in the text apart from the blueprint.
-    ``overrides``: the values that the user has set beside the text.
-
-    Returns None where the checker finds it by itself: annotated requirements beside the problem, or
-    nobody but the author.
+    None where the checker finds it by itself: annotated requirements beside the problem, or nobody
+    but the author.
     """
     from engiagent.readings.read import claim_of
 
     if problem is None:
         return formal_reading(blueprint)
-    if _annotated(problem):
-        return None
-    found = None if blueprint is None else claim_of(problem, blueprint, overrides)
-    if found is not None:
-        return found
-    if requirements is not None:
-        return Reading(what=f"requirements {requirements.sha256[:12]}")
-    return None
-
-
-def _annotated(problem: Problem) -> bool:
-    """Whether experts wrote down what just this text asks for."""
     expert = problem.expert
     stated = expert is not None and (expert / REQUIREMENTS).is_file()
-    return stated and annotated_otherwise(problem) is None
+    if stated and annotated_otherwise(problem) is None:
+        return None  # experts wrote down what just this text asks for
+    found = None if blueprint is None else claim_of(problem, blueprint, overrides)
+    if found is None and requirements is not None:
+        return Reading(what=f"requirements {requirements.sha256[:12]}")
+    return found
 
 
 def source_of(
     problem: Problem | None, blueprint: Blueprint | None, folder: Path, name: str
 ) -> tuple[Any, Blueprint | None]:
-    """Return problem and blueprint as the checker takes them: components written out.
-
-    Without a problem every number of the blueprint counts as given by the user.
-    """
+    """Return problem and blueprint as the checker takes them: components written out."""
     expanded = None if blueprint is None else expand(blueprint)
     if problem is not None or blueprint is None or expanded is None:
         return problem, expanded
@@ -233,10 +203,7 @@ def without_schedule(
     not_understood: Sequence[str],
     contradictions: Sequence[str] = (),
 ) -> Certificate:
-    """Return the certificate of a problem that nothing was solved for, and why.
-
-    It is ill-posed where data are missing or statements clash, else undecided.
-    """
+    """Return the certificate of a problem that nothing was solved for, and why."""
     level = {"status": "unchecked", "findings": ["there is no schedule to check"]}
     certificate = Certificate(
         verdict="undecided",
@@ -279,12 +246,8 @@ def _as_given(part: Any) -> Any:
         return tuple(_as_given(item) for item in part)
     if not is_dataclass(part) or isinstance(part, type):
         return part
-    changes = {
-        item.name: _as_given(getattr(part, item.name))
-        for item in fields(part)
-        if item.name != "source_reference"
-    }
-    if any(item.name == "source_reference" for item in fields(part)):
+    changes = {item.name: _as_given(getattr(part, item.name)) for item in fields(part)}
+    if "source_reference" in changes:
         changes["source_reference"] = FrozenMap(GIVEN)
     return replace(part, **changes)
 
@@ -302,11 +265,7 @@ class Tight:
 
 
 def least_slack(certificate: Mapping[str, Any], count: int = 3) -> list[Tight]:
-    """Return the limits that hold with the least slack; an equation has none.
-
-    Of those with equal slack the ones that rest on words of the text come first. That a quantity
-    is not negative, or whole, is no limit that anybody asks about.
-    """
+    """Return the limits that hold with the least slack, those with words of the text first."""
     levels = certificate.get("levels") or {}
     rows = []
     for entry in (levels.get("algebra") or {}).get("checks") or []:
@@ -342,10 +301,7 @@ def title_of(check: Mapping[str, Any]) -> str:
 
 
 def executed(certificate: Mapping[str, Any]) -> list[str]:
-    """Return by how much results come out another way than the plan's own scheme has them.
-
-    One line for each quantity at its worst period, powers and energies first.
-    """
+    """Return by how much results of an execution differ from the plan, a line for each quantity."""
     physics = (certificate.get("levels") or {}).get("physics") or {}
     rows = []
     for entry in physics.get("results") or []:
@@ -363,10 +319,7 @@ def executed(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def not_shown(certificate: Mapping[str, Any]) -> list[str]:
-    """Return what is open: why a verdict is not ``certified``.
-
-    Each reason stands once, however many checks share it.
-    """
+    """Return why a verdict is not ``certified``, each reason once."""
     levels = certificate.get("levels") or {}
     reasons: dict[str, None] = {}
     for name in ("data", "algebra", "physics", "optimality"):
@@ -380,7 +333,6 @@ def not_shown(certificate: Mapping[str, Any]) -> list[str]:
                 note = entry.get("note") or f"{entry.get('name') or entry.get('id')} is unchecked"
                 reasons[f"{name}: {note}"] = None
     for text in (certificate.get("reading") or {}).get("open") or ():
-        known = any(reason.endswith(f": {text}") for reason in reasons)
-        if not known:
+        if not any(reason.endswith(f": {text}") for reason in reasons):
             reasons[f"reading: {text}"] = None
     return list(reasons)

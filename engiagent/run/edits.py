@@ -47,20 +47,15 @@ def set_value(
         if target is not None:
             return _fill(target, value, unit, note)
         return _fill_slot(component, last, value, unit, note)
-    known = _known(core)
+    known = [p["name"] for p in core.get("parameters", [])]
+    known += [f"{c['name']}.{s}" for c in core.get("components", []) for s in c["parameters"]]
+    known += [f"{v['name']}.{b}" for v in core.get("decision_variables", []) for b in BOUNDS]
     close = get_close_matches(name, known, n=3, cutoff=0.5) or known[:8]
     raise InputError(f"there is no parameter {name!r}", expected=", ".join(close) or None)
 
 
 def _named(items: Sequence[Json], name: Any) -> Json | None:
     return next((item for item in items if item["name"] == name), None)
-
-
-def _known(core: Json) -> list[str]:
-    names = [p["name"] for p in core.get("parameters", [])]
-    names += [f"{c['name']}.{slot}" for c in core.get("components", []) for slot in c["parameters"]]
-    names += [f"{v['name']}.{b}" for v in core.get("decision_variables", []) for b in BOUNDS]
-    return names
 
 
 def _fill(parameter: Json, value: Any, unit: str | None, note: str | None) -> Any:
@@ -75,14 +70,17 @@ def _fill(parameter: Json, value: Any, unit: str | None, note: str | None) -> An
         raise InputError(f"{name} has no single unit; patch the blueprint instead")
     before = parameter.get("value", parameter.get("data"))
     given = _in_unit(value, unit, own, name)
-    stated = parameter.get("source_reference")
-    change = _change(name, before, given, own)
     for key in ("data", "keys", "status", "unit_override"):
         parameter.pop(key, None)
     parameter["value"] = given
-    note = note or f"set to {_shown(value)} {unit or own}"
-    parameter["source_reference"] = by_user(note, change, stated)
+    many = isinstance(value, Mapping | list | tuple) or getattr(value, "ndim", 0) > 0
+    shown = f"{len(value)} values in" if many else str(value)
+    _note(parameter, note or f"set to {shown} {unit or own}", _change(name, before, given, own))
     return before
+
+
+def _note(item: Json, note: str, change: Json) -> None:
+    item["source_reference"] = by_user(note, change, item.get("source_reference"))
 
 
 def _fill_slot(component: Json, slot: str, value: Any, unit: str | None, note: str | None) -> Any:
@@ -97,29 +95,25 @@ def _fill_slot(component: Json, slot: str, value: Any, unit: str | None, note: s
     number = _each(value, float, name)  # its dimension is for static analysis: it knows the money
     before = component["parameters"].get(slot)
     component["parameters"][slot] = f"{number!r}[{unit or own}]"
-    change = _change(name, before, number, unit or own)
     note = note or f"{slot} set to {value} {unit or own}"
-    component["source_reference"] = by_user(note, change, component.get("source_reference"))
+    _note(component, note, _change(name, before, number, unit or own))
     return before
 
 
 def _bound(variable: Json, side: str, value: Any, unit: str | None, note: str | None) -> Any:
-    before = variable.get(side)
-    own = variable.get("unit") or "1"
+    before, own = variable.get(side), variable.get("unit") or "1"
+    name = f"{variable['name']}.{side}"
     if value is None:
         variable.pop(side, None)
     elif isinstance(value, str):
         variable[side] = value
     elif _is_number(value):
-        variable[side] = _in_unit(value, unit, own, f"{variable['name']}.{side}")
+        variable[side] = _in_unit(value, unit, own, name)
     else:
-        raise InputError(
-            f"{variable['name']}.{side} cannot be set so",
-            expected="a number, an expression, or None for no bound",
-        )
-    change = _change(f"{variable['name']}.{side}", before, variable.get(side, "none"), own)
+        expected = "a number, an expression, or None for no bound"
+        raise InputError(f"{name} cannot be set so", expected=expected)
     note = note or f"{side} bound set to {value} {unit or own}"
-    variable["source_reference"] = by_user(note, change, variable.get("source_reference"))
+    _note(variable, note, _change(name, before, variable.get(side, "none"), own))
     return before
 
 
@@ -156,17 +150,8 @@ def _each(value: Any, change: Any, name: str) -> Any:
     return float(change(number))
 
 
-def _shown(value: Any) -> str:
-    many = isinstance(value, Mapping | list | tuple) or getattr(value, "ndim", 0) > 0
-    return f"{len(value)} values in" if many else str(value)
-
-
 def by_user(note: str, change: Json, stated: Any = None) -> Json:
-    """Return the provenance of a value of the user.
-
-    ``note``: what was done, in words. ``change``: ``name, before, after, unit``. ``stated``: the
-    provenance so far: what was changed before stays listed, with its first value.
-    """
+    """Return the provenance of a value of the user, with what it replaces at first."""
     earlier = stated.get("replaces", []) if isinstance(stated, Mapping) else []
     known = {entry["name"]: entry for entry in earlier}
     if change["name"] in known:

@@ -77,6 +77,7 @@ _FIRST_PROGRESS: Final = 1.0
 _NEXT_PROGRESS: Final = 1.05
 
 State = Literal["running", "done", "failed", "interrupted"]
+Kind = Literal["start", "end", "note"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +85,7 @@ class StageEvent:
     """A stage starts, ends, or has something to say."""
 
     stage: str  # its name, as ``solve``
-    kind: Literal["start", "end", "note"]  # ``start``, ``end`` or ``note``
+    kind: Kind
     text: str = ""  # what there is to say; for an end, how it ended when it did not end well
     seconds: float | None = None  # how long the stage took, at its end
 
@@ -115,13 +116,7 @@ class RunFolder:
         force: bool = False,
         on_event: OnEvent | None = None,
     ) -> "RunFolder":
-        """Make the folder of a new run and write its record.
-
-        ``out``: the folder; None for a new one below ``runs/``. ``problem``: the problem's id, for
-        the name of a new folder. ``asked``: what was asked, for the record. ``force``: allow a
-        folder that holds an earlier run, whose artefacts are then removed. Raises InputError when
-        the folder holds something that must not be overwritten, or cannot be made.
-        """
+        """Make the folder of a new run, by default below ``runs/``, and write its record."""
         path = _unused(problem) if out is None else Path(out)
         _clear(path, force)
         try:
@@ -150,17 +145,10 @@ class RunFolder:
 
     @classmethod
     def reopen(cls, path: Path, on_event: OnEvent | None = None) -> "RunFolder":
-        """Return the folder of a run that goes on; what it had made is made anew.
-
-        Its problem, the answers that it got and its trace stay.
-
-        Raises InputError when it is no run, has no problem, or is still under way.
-        """
+        """Return the folder of a run that goes on; problem, answers and trace stay."""
         record = read_record(path)
-        if record["state"] == "running" and _alive(record.get("pid")):
-            raise InputError(
-                "the run is still under way", str(path), found=f"process {record['pid']}"
-            )
+        if record["pid"] != os.getpid() and is_under_way(record):
+            raise InputError("the run is still under way", str(path), found=f"{record['pid']}")
         if not (path / PROBLEM).is_dir():
             raise InputError("the run came without a problem, so it cannot go on", str(path))
         for name in (name for name in ARTEFACTS if name not in _STAY):
@@ -193,9 +181,8 @@ class RunFolder:
         self.record["stage"] = name
         self.save()
         self._trace({"stage": name, "event": "start"})
-        self._tell(StageEvent(stage=name, kind="start"))
-        started = perf_counter()
-        self._told_progress = 0.0
+        self._tell(name, "start")
+        started, self._told_progress = perf_counter(), 0.0
         outcome = "done"
         try:
             yield
@@ -203,39 +190,29 @@ class RunFolder:
             outcome = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             raise
         finally:
-            seconds = perf_counter() - started
-            self._trace(
-                {"stage": name, "event": "end", "outcome": outcome, "seconds": round(seconds, 6)}
-            )
-            text = "" if outcome == "done" else outcome
-            self._tell(StageEvent(stage=name, kind="end", text=text, seconds=seconds))
+            took = perf_counter() - started
+            line = {"stage": name, "event": "end", "outcome": outcome, "seconds": round(took, 6)}
+            self._trace(line)
+            self._tell(name, "end", "" if outcome == "done" else outcome, took)
 
     def note(self, text: str) -> None:
         """Record something that a reader of the run should know but that stops nothing."""
         stage = str(self.record["stage"])
         self.notes.append(text)
         self._trace({"stage": stage, "event": "note", "text": text})
-        self._tell(StageEvent(stage=stage, kind="note", text=text))
+        self._tell(stage, "note", text)
 
     def leave_out(self, artefact: str) -> None:
         """Record that the time limit had passed before an artefact was begun."""
         self.record["left_out"].append(artefact)
         self.note(f"the time limit has passed, so there is no {artefact}")
 
-    def route(self, record: Mapping[str, Any]) -> None:
-        """Record who was sent to do what, why, and how it went."""
-        self.line("route", record)
-
     def line(self, event: str, line: Mapping[str, Any]) -> None:
         """Record an event of the work that the folder is of, with what is known of it."""
         self._trace({"event": event, **line})
 
     def progress(self, elapsed: float, report: Mapping[str, Any]) -> None:
-        """Record how far a stage has come, ever more seldom, so that a long one fills no disk.
-
-        ``elapsed``: time since the stage's work began. [s] ``report``: what is known of it, as
-        JSON knows it.
-        """
+        """Record how far a stage has come, ever more seldom, so that a long one fills no disk."""
         if elapsed < max(_FIRST_PROGRESS, _NEXT_PROGRESS * self._told_progress):
             return
         self._told_progress = elapsed
@@ -261,16 +238,13 @@ class RunFolder:
         with open(self.path / TRACE, "a", encoding="utf-8", errors="replace") as file:
             file.write(text + "\n")
 
-    def _tell(self, event: StageEvent) -> None:
+    def _tell(self, stage: str, kind: Kind, text: str = "", seconds: float | None = None) -> None:
         if self.on_event is not None:
-            self.on_event(event)
+            self.on_event(StageEvent(stage=stage, kind=kind, text=text, seconds=seconds))
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Return the record of a run folder.
-
-    Raises InputError when the folder holds no readable ``run.json`` of a run.
-    """
+    """Return the record of a run folder; InputError when it holds none."""
     file = path / RECORD
     try:
         record = loads_strict(file.read_text(encoding="utf-8"), str(file))
@@ -282,10 +256,7 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def read_trace(path: Path) -> tuple[TraceLine, ...]:
-    """Return the lines of a run's trace; what a cut run left of its last line is passed over.
-
-    Raises InputError when it cannot be read, or a line within it is no object.
-    """
+    """Return the lines of a run's trace; what a cut run left of its last line is passed over."""
     file = path / TRACE
     try:
         texts = file.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -317,7 +288,15 @@ def is_run_folder(path: Path) -> bool:
 def is_under_way(record: Mapping[str, Any]) -> bool:
     """Whether a run goes on: its record says so, and its process, here, has not ended."""
     pid = record.get("pid")
-    return record.get("state") == "running" and (pid == os.getpid() or _alive(pid))
+    if record.get("state") != "running" or not isinstance(pid, int) or pid <= 0:
+        return False
+    if pid == os.getpid() or os.name == "nt":
+        return pid == os.getpid()
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
+    return True
 
 
 def _clear(path: Path, force: bool) -> None:
@@ -340,12 +319,7 @@ def _clear(path: Path, force: bool) -> None:
 
 
 def remove_run(path: Path) -> bool:
-    """Remove a run that has ended; return whether its folder is gone.
-
-    A folder in which something lies that no run wrote stays, with that in it.
-
-    Raises InputError when it is no run, is a link, or is still under way.
-    """
+    """Remove a run that has ended; return whether its folder is gone, which others' files stop."""
     if path.is_symlink():
         raise InputError("the run's folder is a link", str(path), expected="a folder")
     if is_under_way(read_record(path)):
@@ -367,19 +341,6 @@ def _empty(path: Path) -> None:
             shutil.rmtree(old)
         else:
             old.unlink(missing_ok=True)
-
-
-def _alive(pid: Any) -> bool:
-    """Whether a process other than this one is there."""
-    if not isinstance(pid, int) or pid <= 0 or pid == os.getpid() or os.name == "nt":
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _unused(problem: str) -> Path:

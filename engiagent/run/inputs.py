@@ -19,10 +19,7 @@ PROBLEM_SUFFIXES = (".md", ".txt", *PLANT_SUFFIXES)
 
 
 def copy_problem(problem: Problem, folder: RunFolder) -> None:
-    """Copy a problem, its data and its annotated requirements, so that the folder checks alone.
-
-    Raises InputError when a file is gone or leads out of the problem's folder.
-    """
+    """Copy a problem, its data and its annotated requirements, so that the folder checks alone."""
     readings = (PLANT_FILE, READING, f"{problem.path.stem}.{READING}")
     beside = [name for name in readings if (problem.folder / name).is_file()]
     for name in dict.fromkeys([problem.path.name, *beside, *problem.sha256]):
@@ -36,10 +33,7 @@ def copy_problem(problem: Problem, folder: RunFolder) -> None:
 
 
 def copy_data(blueprint: Blueprint, source: Path, folder: RunFolder) -> None:
-    """Copy the data files that a blueprint names and that are not there yet.
-
-    Raises InputError when a file is absent or leads out of ``source``.
-    """
+    """Copy the data files that a blueprint names and that are not there yet."""
     for name in dict.fromkeys(data_files(blueprint)):
         if not (folder.path / PROBLEM / name).exists():
             folder.write(f"{PROBLEM}/{name}", open_inside(source, name))

@@ -99,10 +99,7 @@ class KeyFigures:
         return self.physical if self.cost is None else (self.cost, *self.physical)
 
     def named(self, name: str, horizon: str | None = None) -> tuple[Figure, ...]:
-        """Return the figures of a name, as ``import``: one for each component that has it.
-
-        They are those of the whole plan, or of one of its representative horizons.
-        """
+        """Return the figures of a name, of the whole plan or of one horizon."""
         return tuple(f for f in self.all if (f.name, f.horizon) == (name, horizon))
 
     def __repr__(self) -> str:
@@ -355,13 +352,7 @@ def figures_of_schedule(
     mapping: Reading | Mapping[str, str] | None = None,
     goal: Mapping[str, Any] | None = None,
 ) -> KeyFigures:
-    """Return the key figures of anybody's schedule, with what physics answers where it is silent.
-
-    ``source``, ``schedule``, ``expanded``, ``mapping``: as the checker takes them: the problem, the
-    schedule, the blueprint with components written out, and how the schedule is to be read.
-    ``folder``: where the blueprint's data lie. ``goal``: what the checker found the objective to
-    be: value, unit and sense.
-    """
+    """Return the key figures of anybody's schedule, with what physics answers beside it."""
     case = build_case(source, schedule, expanded, None, mapping)
     bench = case.bench(annotated=False)
     assert bench is not None

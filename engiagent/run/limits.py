@@ -35,11 +35,7 @@ def find_limits(elaboration: Elaboration) -> list[Limit]:
 
 
 def find_demands(elaboration: Elaboration, names: Collection[str]) -> list[Limit]:
-    """Return what constraints, hard or soft, demand of some variables or named expressions.
-
-    The bounds of variables are left out, which may follow from physics alone. A slack by which a
-    limit may be left, as ``x[t] >= low - short[t]``, does not count: the limit is ``low``.
-    """
+    """Return what constraints, hard or soft, require of some variables; a slack does not count."""
     rows = (c for c in elaboration.core.constraints if _speaks_of(c, names))
     return [
         limit
@@ -101,10 +97,7 @@ def _bounds(elaboration: Elaboration, variable: VariableDef) -> Iterator[tuple[s
 
 
 def follows_series(elaboration: Elaboration, node: Node, name: str) -> bool:
-    """Whether a bound of a variable follows from series over time, and is no value that is stated.
-
-    A profile of temperatures is stated; what is worked out from one is not.
-    """
+    """Whether a bound of a variable is worked out from series over time, and not stated."""
     unit = elaboration.symbols[name].unit
     is_temperature = unit is not None and unit.dimension == parse_unit("K").dimension
     parameters = {item.name: item for item in elaboration.core.parameters}

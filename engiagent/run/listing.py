@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ SUMMARY: Final = "engiagent-run-summary/1"
 DEPTH: Final = 4
 """How many folders below the first are looked into."""
 MAX_RUNS: Final = 10_000
+_RECORDED: Final = ("stage", "verdict", "reason", "started", "finished")
 UNREADABLE: Final = "unreadable"
 STOPPED: Final = "stopped"
 """The state of a run whose record says ``running`` and whose process is gone."""
@@ -65,40 +67,18 @@ class RunSummary:
     def to_json(self) -> dict[str, Any]:
         """Return the summary as an object of the schema ``engiagent-run-summary/1``."""
         goal = {"value": self.objective, "unit": self.unit, "sense": self.sense}
-        return {
-            "schema": SUMMARY,
-            "run": self.name,
-            "problem": self.problem,
-            "engine": self.engine,
-            "state": self.state,
-            "stage": self.stage,
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "started": self.started,
-            "finished": self.finished,
-            "seconds": self.seconds,
-            "objective": goal,
-            "bound": self.bound,
-            "gap": self.gap,
-        }
+        own = ("folder", "name", "unit", "sense")
+        known = {key: value for key, value in vars(self).items() if key not in own}
+        found = {"schema": SUMMARY, "run": self.name, **known}
+        return {**found, "seconds": self.seconds, "objective": goal}
 
 
 def find_runs(root: Path | str, depth: int = DEPTH) -> tuple[RunSummary, ...]:
-    """Return every run in a folder or below it, the latest first.
-
-    Links are not followed, hidden folders and what lies inside a run are passed over, and at most
-    ten thousand runs are read.
-
-    Raises InputError when there is no such folder.
-    """
+    """Return every run in a folder or below it, the latest first, at most ten thousand."""
     base = Path(root)
     if not base.is_dir():
         raise InputError("there is no such folder", str(base), expected="a folder of runs")
-    found = []
-    for folder in run_folders(base, depth):
-        found.append(summarise(folder, base))
-        if len(found) >= MAX_RUNS:
-            break
+    found = [summarise(folder, base) for folder in islice(run_folders(base, depth), MAX_RUNS)]
     return tuple(sorted(found, key=lambda run: (run.started or "", run.name), reverse=True))
 
 
@@ -121,11 +101,7 @@ def summarise(folder: Path, root: Path | None = None) -> RunSummary:
         problem=str(record.get("problem") or folder.name),
         state=_state(record),
         engine=_text(asked.get("engine")),
-        stage=_text(record.get("stage")),
-        verdict=_text(record.get("verdict")),
-        reason=_text(record.get("reason")),
-        started=_text(record.get("started")),
-        finished=_text(record.get("finished")),
+        **{key: _text(record.get(key)) for key in _RECORDED},
         objective=_number(goal.get("value")),
         unit=_text(goal.get("unit")),
         sense=_text(goal.get("sense")),

@@ -153,12 +153,7 @@ class PlanSeries:
 def plan_series(
     elaboration: Elaboration, solution: AnySolution, horizon: Horizon | None = None
 ) -> Iterator[PlanSeries]:
-    """Yield the series of a plan that say in their quantity what they are of which component.
-
-    Left out is what differs between scenarios, for it is of no single plan, but for one
-    ``horizon`` of several; what has periods of unknown length; and what is not indexed as the
-    blueprint says.
-    """
+    """Yield the series of a plan, but for those that differ between scenarios."""
     core, arrays = elaboration.core, solution.variables
     names = {part.name for part in core.components}
     items: Iterable[VariableDef | ExpressionDef] = (*core.decision_variables, *core.expressions)
@@ -210,11 +205,7 @@ def bus_terms(
     series: Collection[PlanSeries],
     horizon: Horizon | None = None,
 ) -> Iterator[BusTerm]:
-    """Yield the terms of the balance of every bus that components are on.
-
-    A balance for every scenario, or over periods of unknown length, has no single energy; terms of
-    variables that a record does not show are left out.
-    """
+    """Yield the terms of the balance of every bus that components are on."""
     core = elaboration.core
     buses = dict.fromkeys(bus for part in core.components for bus in buses_of(part))
     rows = {row.constraint_id: row for row in core.constraints}

@@ -61,10 +61,7 @@ class Scenario:
 
     @classmethod
     def of(cls, name: str, elaboration: Elaboration, solution: AnySolution) -> "Scenario":
-        """Return what a solution says: a plan, or a record as :func:`as_solution` reads it.
-
-        ``elaboration`` is that of the blueprint with components written out.
-        """
+        """Return what a solution says: a plan, or a record as :func:`as_solution` reads it."""
         figures = [*energy_costs(elaboration, solution), *key_figures(elaboration, solution).all]
         figures = [f for f in figures if f.horizon is None]
         series = {s.key: s for s in plan_series(elaboration, solution)}
@@ -280,10 +277,7 @@ def _same_periods(one: TimeAxis | None, other: TimeAxis | None) -> bool:
 
 
 def energy_costs(elaboration: Elaboration, solution: AnySolution) -> Iterator[Figure]:
-    """Yield what energy costs at each grid with prices, import less what export earns.
-
-    A grid of which the solution does not say what is imported, or exported at a price, is left out.
-    """
+    """Yield what energy costs at each grid with prices, import less what export earns."""
     evaluator = PlanEvaluator(elaboration, solution)
     for part in elaboration.core.components:
         items = [e for way in ("import", "export") for e in _costs(elaboration, part.name, way)]

@@ -1,5 +1,6 @@
-"""A check of somebody's schedule, kept as a folder that can be verified again anywhere."""
+"""Checks stored as folders that can be verified again anywhere, and what differs when they are."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -18,12 +19,13 @@ from engiagent.run.folder import (
     read_record,
 )
 from engiagent.run.inputs import copy_data, copy_problem
-from engiagent.run.proofs import Proofs, kept_exact, stored_solver
+from engiagent.run.proofs import Proofs
 from engiagent.text import Problem
-from engiagent.verify.certificate import Certificate
+from engiagent.verify.certificate import Certificate, read_certificate, seal_of
 from engiagent.verify.foreign import Reading
 from engiagent.verify.opinions import Opinion
 from engiagent.verify.requirements import Requirements, parse_requirements
+from engiagent.verify.schema import SEAL
 
 SCHEDULE: Final = "schedule"
 """The name, without its ending, under which somebody's schedule is kept."""
@@ -54,12 +56,7 @@ def keep_check(
     blueprint: Blueprint | None,
     folder: Path,
 ) -> None:
-    """Write a check into a new folder: problem, blueprint, schedule and certificate.
-
-    ``out``: the folder. ``schedule``: the schedule where it lies now; it is copied. ``folder``:
-    where the blueprint's data files lie. Raises InputError when the folder holds something already
-    or cannot be written to.
-    """
+    """Write a check into a new folder: problem, blueprint, a copy of the schedule, certificate."""
     name = SCHEDULE + schedule.path.suffix.lower()
     real = schedule.path.resolve()  # the user's own link may be followed
     content = open_inside(real.parent, real.name)
@@ -84,25 +81,24 @@ def keep_check(
 
 
 def kept_schedule(run: Path) -> KeptSchedule | None:
-    """Return the schedule that a run folder holds, its own or somebody's; None without one.
-
-    Raises InputError when the record names a schedule in a way that nothing here writes.
-    """
+    """Return the schedule that a run folder holds, its own or somebody's; None without one."""
     asked = read_record(run).get("asked") or {}
     name, record, taken = asked.get("schedule"), str(run / "run.json"), _taken(run)
-    exact, solver = kept_exact(asked, record), stored_solver(asked, record)
-    reading, unclear = asked.get("reading") or {}, asked.get("not_understood") or []
+    exact, solver = asked.get("exact", False), asked.get("second_solver")
+    if not isinstance(exact, bool):
+        raise InputError("neither true nor false", record, found=repr(exact))
+    if not isinstance(solver, str | None):
+        raise InputError("no name of a solver", record, found=repr(solver))
+    unclear = _texts(asked.get("not_understood") or [], run)
     if name is None:
-        path = run / SOLUTION
-        kept = KeptSchedule(path, None, _texts(unclear, run), exact, solver, None, taken)
-        return kept if path.is_file() else None
+        kept = KeptSchedule(run / SOLUTION, None, unclear, exact, solver, None, taken)
+        return kept if kept.path.is_file() else None
     if not (isinstance(name, str) and Path(name).stem == SCHEDULE and Path(name).name == name):
-        raise InputError("no name of a stored schedule", str(run / "run.json"), found=repr(name))
+        raise InputError("no name of a stored schedule", record, found=repr(name))
     if (run / name).is_symlink():  # a folder that travels may not lead out of itself
         raise InputError("the stored schedule is a link", str(run / name), expected="a plain file")
-    read = Reading.from_dict(reading, str(run / "run.json")) if reading else None
-    unread = _texts(unclear, run)
-    return KeptSchedule(run / name, read, unread, exact, solver, None, taken)
+    reading = Reading.from_dict(asked["reading"], record) if asked.get("reading") else None
+    return KeptSchedule(run / name, reading, unclear, exact, solver, None, taken)
 
 
 def _texts(value: Any, run: Path) -> tuple[str, ...]:
@@ -117,3 +113,68 @@ def _taken(run: Path) -> Requirements | None:
         return None
     text = open_inside(run, REQUIREMENTS).decode("utf-8", errors="replace")
     return parse_requirements(text, REQUIREMENTS)
+
+
+ROUNDING: Final = 1e-9
+"""How far numbers of a sealed certificate may lie apart, relative to them: another processor or
+another numpy adds in another order."""
+MOST_SHOWN: Final = 60
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A place in which two certificates say different things."""
+
+    place: str  # JSON path, as ``$.objective.value``
+    # stored, found: what the stored certificate says and what the check says now; None for nothing
+    stored: Any
+    found: Any
+    # whether the certificate holds all the same: other versions, or rounding under a whole seal
+    allowed: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.place}: the certificate says {_short(self.stored)}, now {_short(self.found)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as JSON."""
+        return dict(vars(self))
+
+
+def compare(text: str, again: Mapping[str, Any], file: str) -> tuple[Difference, ...]:
+    """Return where the text of a stored certificate and one that was made again differ."""
+    stored = read_certificate(text, file)
+    found = []
+    content = {key: value for key, value in stored.items() if key != SEAL}
+    sealed = stored[SEAL] == seal_of(content)
+    if not sealed:
+        found.append(Difference(f"$.{SEAL}", stored[SEAL], seal_of(content)))
+    if text != dumps_canonical(stored):
+        found.append(Difference("$", "another layout", "the canonical form"))
+    now = {key: value for key, value in again.items() if key != SEAL}
+    found += _differing(content, now, "$", sealed)
+    return tuple(found)
+
+
+def _differing(stored: Any, now: Any, place: str, sealed: bool) -> Iterator[Difference]:
+    if isinstance(stored, Mapping) and isinstance(now, Mapping):
+        for key in dict.fromkeys([*stored, *now]):
+            inner = f"{place}.{key}" if key.isidentifier() else f"{place}[{key!r}]"
+            yield from _differing(stored.get(key), now.get(key), inner, sealed)
+    elif isinstance(stored, list) and isinstance(now, list) and len(stored) == len(now):
+        for k, (one, two) in enumerate(zip(stored, now, strict=True)):
+            yield from _differing(one, two, f"{place}[{k}]", sealed)
+    elif type(stored) is not type(now) or stored != now:
+        allowed = place.startswith("$.versions") or (sealed and _rounding(stored, now))
+        yield Difference(place, stored, now, allowed)
+
+
+def _rounding(one: Any, two: Any) -> bool:
+    if not isinstance(one, float) or not isinstance(two, float):
+        return False
+    return abs(one - two) <= ROUNDING * max(1.0, abs(one), abs(two))
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else dumps_canonical(value).strip()
+    text = " ".join(text.split())
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"

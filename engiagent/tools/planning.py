@@ -29,9 +29,9 @@ from engiagent.io.schemawords import (
     maybe,
     record,
 )
-from engiagent.run.best import find_best
 from engiagent.run.certify import certify, with_gaps
 from engiagent.run.folder import CERTIFICATE, SOLUTION
+from engiagent.run.proofs import find_best
 from engiagent.run.stages import computed, progress_text, solve_program, static_findings
 from engiagent.solvers.result import Progress, SolveOptions, SolverResult
 from engiagent.solvers.solution import load_arrays, save_solution

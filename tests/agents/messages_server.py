@@ -75,7 +75,6 @@ _SIGNS = {
     "requirements": "requirements",
     "objections": "second",
     "differences": "differ",
-    "IE": "evaluate",
     "estimated_success": "diagnose",
     "script": "script",
 }

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from engiagent.agents.engines.anthropic_api import AnthropicExchange, NoKeyError, key
-from engiagent.agents.engines.exchange import Request, Tokens, Turn
-from engiagent.agents.engines.prices import load, packaged
-from engiagent.agents.engines.recording import Recorder, kept_exchanges
+from engiagent.agents.engines.exchange import Recorder, Request, Tokens, Turn, kept_exchanges
+from engiagent.agents.engines.language_model import load, packaged
 from engiagent.errors import InputError
 from tests.agents.messages_server import Messages, Say, serving
 from tests.agents.scripts import KEY
@@ -40,20 +39,15 @@ def exchange(server: Messages, seconds: float = 5.0) -> AnthropicExchange:
     return AnthropicExchange(server.url, seconds, retries=2)
 
 
-LONG = 40_000
-"""Tokens of a reply that is streamed."""
-
-
-@pytest.mark.parametrize("most", [1000, LONG])
-def test_a_reply_comes_back_with_its_tokens(most: int) -> None:
+def test_a_reply_comes_back_with_its_tokens() -> None:
     with serving(lambda r, n: Say('{"a": "x"}', cached=3)) as server:
-        reply = exchange(server).send(request(most))
+        reply = exchange(server).send(request())
     asked = server.requests[0]
     assert (reply.text, reply.fault) == ('{"a": "x"}', None)
     assert reply.model == "claude-haiku-5-5"
     assert reply.tokens.cached == 3
     assert reply.tokens.fresh + reply.tokens.cached == server.prompt_tokens[0]
-    assert bool(asked.get("stream")) == (most == LONG)
+    assert asked["stream"]
     assert asked["output_config"] == {
         "effort": "low",
         "format": {"type": "json_schema", "schema": SCHEMA},
@@ -63,7 +57,6 @@ def test_a_reply_comes_back_with_its_tokens(most: int) -> None:
     assert KEY in " ".join(server.headers[0].values())
 
 
-@pytest.mark.parametrize("most", [1000, LONG])
 @pytest.mark.parametrize(
     ("stop", "kind"),
     [
@@ -72,9 +65,9 @@ def test_a_reply_comes_back_with_its_tokens(most: int) -> None:
         ("model_context_window_exceeded", "reply-truncated"),
     ],
 )
-def test_a_reply_that_did_not_end_by_itself_is_a_fault(most: int, stop: str, kind: str) -> None:
+def test_a_reply_that_did_not_end_by_itself_is_a_fault(stop: str, kind: str) -> None:
     with serving(lambda r, n: Say('{"a": "x', stop=stop)) as server:
-        reply = exchange(server).send(request(most))
+        reply = exchange(server).send(request())
     assert reply.fault is not None
     assert reply.fault.kind == kind
     assert reply.text == '{"a": "x'
@@ -129,36 +122,20 @@ def test_a_dropped_stream_is_tried_again_and_its_tokens_count() -> None:
         return Say('{"a": "xyz"}', broken_after=4 if number == 0 else None)
 
     with serving(script) as server:
-        reply = exchange(server).send(request(LONG))
+        reply = exchange(server).send(request())
     assert (reply.text, reply.fault) == ('{"a": "xyz"}', None)
     assert len(server.requests) == 2
     assert reply.tokens.fresh == sum(server.prompt_tokens)
 
 
-def test_a_stream_that_always_drops_is_a_fault_with_what_came() -> None:
-    with serving(lambda r, n: Say('{"a": "xyz"}', broken_after=5)) as server:
-        reply = exchange(server).send(request(LONG))
-    assert reply.fault is not None
-    assert reply.fault.kind == "engine-unreachable"
-    assert reply.text == '{"a":'
-    assert len(server.requests) == 3
-
-
-@pytest.mark.parametrize("most", [1000, LONG])
-def test_a_server_that_does_not_answer_is_not_waited_for(most: int) -> None:
+def test_a_server_that_does_not_answer_is_not_waited_for() -> None:
     begun = time.monotonic()
     with serving(lambda r, n: Say("{}", seconds=1.0)) as server:
-        reply = exchange(server).send(request(most), seconds=0.2)
+        reply = exchange(server).send(request(), seconds=0.2)
         took = time.monotonic() - begun
     assert reply.fault is not None
     assert "in time" in reply.fault.message
     assert took < 0.9
-
-
-def test_no_server_is_a_fault() -> None:
-    reply = AnthropicExchange("http://127.0.0.1:9", 2.0, retries=1).send(request())
-    assert reply.fault is not None
-    assert reply.fault.kind == "engine-unreachable"
 
 
 @pytest.mark.parametrize("raw", [b"no json", b"[]", b"{}", b'{"type": "message"}', b"null"])
@@ -211,7 +188,6 @@ def test_an_exchange_is_answered_again_from_disk(tmp_path: Path) -> None:
     again = Recorder(None, tmp_path / "other", kept_exchanges(tmp_path))
     # Another boundary and another limit are no other question.
     assert again.send(request(2000, boundary="data-2222")) == said
-    assert again.replayed == 1
     missing = again.send(request())
     assert missing.fault is not None
     assert missing.fault.kind == "engine-unreachable"

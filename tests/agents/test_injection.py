@@ -10,7 +10,6 @@ import pytest
 
 from engiagent.agents.engines.prompting import MOST_CELL, Prompting
 from engiagent.agents.protocol import Board, Question
-from engiagent.agents.questions import SCHEMAS
 from engiagent.errors import InputError
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem
@@ -78,7 +77,7 @@ def test_an_order_stands_between_the_marks_and_is_cut(
     except InputError:
         return  # a column of words is no data file
     board = Board(problem=problem, data=folder, name="x", options=SolveOptions())
-    question = Question(KINDS[kind], kind, board, {}, SCHEMAS[kind])  # type: ignore[arg-type]
+    question = Question(KINDS[kind], kind, board, {})  # type: ignore[arg-type]
     prompting = Prompting()
     request = prompting.request(question)
     said = request.turns[0].text

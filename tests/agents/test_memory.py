@@ -1,16 +1,13 @@
-"""What runs remember: rates, lessons, several processes at a time, and the commands."""
+"""What runs remember: estimates, lessons, several processes at a time."""
 
-import json
 import multiprocessing
 import sqlite3
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from engiagent.agents.memory import Memory, default_path
-from engiagent.cli.memory import memory
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import InputError
 
 EACH = 60
 
@@ -31,11 +28,10 @@ def test_two_processes_that_start_a_memory_together_lose_nothing(tmp_path: Path)
     for worker in workers:
         worker.join(60)
     assert [worker.exitcode for worker in workers] == [0, 0]
-    (rate,) = Memory(path).rates()
-    assert (rate.attempts, rate.mended) == (2 * EACH, 2 * (EACH // 3))
-    assert rate.low < 1 / 3 < rate.high
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        counted = connection.execute("SELECT count(*), sum(mended) FROM attempts").fetchone()
+        assert counted == (2 * EACH, 2 * (EACH // 3))
     connection.close()
 
 
@@ -57,42 +53,11 @@ def test_lessons_are_repairs_that_helped_the_newest_first(tmp_path: Path) -> Non
     assert store.lessons("another") == ()
 
 
-def test_a_memory_of_a_newer_version_and_a_file_that_is_none_are_refused(tmp_path: Path) -> None:
-    newer = tmp_path / "newer.sqlite"
-    with sqlite3.connect(newer) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    with pytest.raises(InputError, match="newer"):
-        Memory(newer).rates()
+def test_a_file_that_is_no_memory_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "text.sqlite"
     other.write_text("no database at all, whatever its name says\n" * 40)
     with pytest.raises(InputError, match="cannot be used"):
-        Memory(other).rates()
-
-
-def test_the_commands_show_and_clear(tmp_path: Path) -> None:
-    store = Memory(tmp_path / "m.sqlite")
-    store.learn("modeler", "syntax", "sig", True, "", "")
-    given = ["--memory", str(store.path)]
-    shown = CliRunner().invoke(memory, ["show", *given])
-    assert "| modeler | syntax | 1 | 1 | 1.00 | 0.21 to 1.00 |" in shown.stdout
-    rows = json.loads(CliRunner().invoke(memory, ["show", *given, "--json"]).stdout)["rates"]
-    assert rows[0]["attempts"] == 1
-    refused = CliRunner().invoke(memory, ["clear", *given], input="n\n")
-    assert refused.exit_code != 0
-    assert store.rates()
-    unasked = CliRunner().invoke(memory, ["clear", *given, "--json"])
-    assert isinstance(unasked.exception, EngiagentError)
-    cleared = CliRunner().invoke(memory, ["clear", *given, "--yes", "--json"])
-    assert json.loads(cleared.stdout)["forgotten"] == 1
-    assert store.rates() == ()
-
-
-def test_showing_a_memory_that_is_not_there_makes_none(tmp_path: Path) -> None:
-    path = tmp_path / "none.sqlite"
-    shown = CliRunner().invoke(memory, ["show", "--memory", str(path), "--json"])
-    assert json.loads(shown.stdout)["rates"] == []
-    assert not path.exists()
+        Memory(other).lessons("sig")
 
 
 def test_the_place_of_the_memory_can_be_given(

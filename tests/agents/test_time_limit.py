@@ -4,31 +4,13 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from random import Random
-from time import monotonic, process_time
+from time import monotonic
 
-import pytest
-
-from engiagent.agents.running import Run
+from engiagent.agents.running import Run, RunOutcome
 from engiagent.blueprint import Blueprint
-from engiagent.cli.exit_codes import ExitCode, of_outcome
 from engiagent.run.folder import EXPLANATION, OPINION, REPORT, SCRIPT, RunFolder, read_record
-from engiagent.run.outcome import RunOutcome
 from engiagent.solvers.result import SolveOptions
-from tests.blueprints import Json, blueprint, constraint, goal, parameter, variable
-
-
-def scalars(size: int) -> Blueprint:
-    """Return a programme of single variables and rows, summed up in 25 named expressions."""
-    names = [f"x{k}" for k in range(size)]
-    left = [" + ".join(f"{n + 1}*x{(k + 7 * n * n) % size}" for n in range(4)) for k in range(size)]
-    sums = {f"e{k}": " + ".join(names[k::25]) for k in range(25)}
-    return blueprint(
-        parameters=[parameter("price", 1, "EUR/kW")],
-        decision_variables=[variable(name) for name in names],
-        expressions=[{"name": name, "expression": s, "unit": "kW"} for name, s in sums.items()],
-        constraints=rows([f"{text} >= {1 + k % 9}[kW]" for k, text in enumerate(left)]),
-        objective_function=goal(f"price*({' + '.join(sums)})"),
-    )
+from tests.blueprints import Json, blueprint, constraint, goal, variable
 
 
 def packing(size: int) -> Blueprint:
@@ -39,19 +21,6 @@ def packing(size: int) -> Blueprint:
         decision_variables=binaries(size),
         constraints=rows([f"{text} <= {most}" for text, most in zip(left, half, strict=True)]),
         objective_function=goal(worth[0], "1", "maximize"),
-    )
-
-
-def splitting(size: int, slack: bool) -> Blueprint:
-    """Return equations between binaries, with slack or without, that take a solver very long."""
-    left, half = weighted(8, size)
-    room = [f" + above{k} - below{k}" if slack else "" for k in range(8)]
-    sides = zip(left, room, half, strict=True)
-    slacks = [f"{name}{k}" for k in range(8) for name in ("above", "below")] if slack else []
-    return blueprint(
-        decision_variables=[*binaries(size), *(variable(n, unit="1", upper=9999) for n in slacks)],
-        constraints=rows([f"{text}{more} == {exact}" for text, more, exact in sides]),
-        objective_function=goal(" + ".join(slacks) or "b0", "1"),
     )
 
 
@@ -79,16 +48,6 @@ def solved(
     return run.guarded(lambda: run.from_blueprint_file(given, out))
 
 
-def test_a_row_costs_the_same_among_many_as_among_few(tmp_path: Path) -> None:
-    def seconds_per_row(size: int) -> float:
-        given, began = scalars(size), process_time()
-        assert solved(given, tmp_path / str(size), 60.0).verdict == "certified"
-        return (process_time() - began) / size
-
-    solved(scalars(25), tmp_path / "first", 60.0)  # what is imported and read once
-    assert seconds_per_row(500) < 2.0 * seconds_per_row(50)
-
-
 def test_after_the_limit_nothing_is_begun_that_the_verdict_does_not_hang_on(tmp_path: Path) -> None:
     slow = count(0.0, 1000.0).__next__  # every look at the clock is 1000 s after the one before
     in_time, late = (
@@ -105,13 +64,3 @@ def test_after_the_limit_nothing_is_begun_that_the_verdict_does_not_hang_on(tmp_
     assert read_record(late.folder)["left_out"] == [OPINION, EXPLANATION, SCRIPT]
     reports = [(outcome.folder / REPORT).read_text("utf-8") for outcome in (in_time, late)]
     assert ["Limits in force" in report for report in reports] == [True, False]
-
-
-@pytest.mark.parametrize("slack", [True, False])
-def test_a_search_without_end_ends_with_a_schedule_or_undecided(
-    slack: bool, tmp_path: Path
-) -> None:
-    outcome = solved(splitting(50, slack), tmp_path / "run", 0.5)
-    assert "time limit of 0.5 s" in str(outcome.reason)
-    known = ("feasible", ExitCode.FEASIBLE) if slack else ("undecided", ExitCode.LIMIT)
-    assert (outcome.verdict, of_outcome(outcome)) == known

@@ -32,29 +32,22 @@ def test_a_run_by_options_is_traced_resumed_and_replayed(tmp_path: Path) -> None
     script = Plays(analyse=analysis(broken), repair=NOTHING, diagnose=NOBODY)
     with serving(script) as server:
         asked = ("--engine", "anthropic", "--base-url", server.url, "--max-tokens", 60_000)
-        policy = ("--coordination", "fixed", "--no-forced-switching")
+        policy = ("--readings", 1, "--memory", "none")
         cut = invoke("run", DAY, *asked, *ALONE, *policy, "--out", out, "--json")
         assert json.loads(cut.stdout)["verdict"] == "undecided"
     kept = json.loads((out / "run.json").read_text())["asked"]
     assert kept["budget"]["tokens"] == 60_000
-    assert kept["policy"] == {
-        "coordination": "fixed",
-        "verifier": True,
-        "forced_switching": False,
-        "code": False,
-        "scored": False,
-        "readings": 2,
-    }
+    assert kept["policy"] == {"code": False, "readings": 1}
 
     told = json.loads(invoke("trace", out, "--json").stdout)
     assert told["engine"] == "anthropic"
     assert [r["target"] for r in told["records"]][:2] == ["analyzer", "modeler"]
-    assert told["usage"]["calls"] == len(server.requests)
+    turns = len(server.requests) - 1  # the diagnosis that ended the run is no turn
+    assert told["usage"]["calls"] == turns
     assert told["usage"]["cost"] > 0
     said = invoke("trace", out).stdout
     assert "because of syntax" in said
-    assert "fixed" not in said.splitlines()[0]
-    assert f"{len(server.requests)} answers" in said
+    assert f"{turns} answers" in said
     assert KEY not in said + json.dumps(told)
 
     # The server is another one now; whom to ask may be said anew, what was answered is not asked.
@@ -65,7 +58,7 @@ def test_a_run_by_options_is_traced_resumed_and_replayed(tmp_path: Path) -> None
     assert len(json.loads(invoke("trace", out, "--json").stdout)["resumed"]) == 1
     assert "resumed" in invoke("trace", out).stdout
 
-    replayed = invoke("run", "--replay", out, *policy, "--memory", "none", "--out", tmp_path / "s")
+    replayed = invoke("run", "--replay", out, *policy, "--out", tmp_path / "s")
     assert replayed.exit_code == cut.exit_code
     names = [sorted(p.name for p in (d / "exchanges").iterdir()) for d in (out, tmp_path / "s")]
     assert names[0] == names[1]
@@ -83,21 +76,6 @@ def test_what_a_cut_run_left_of_its_trace_is_shown(tmp_path: Path) -> None:
     (out / "trace.jsonl").write_text('{"event"\n{}\n')
     assert "trace.jsonl:1" in invoke("trace", out).stderr
     assert invoke("trace", tmp_path / "nothing").exit_code != 0
-
-
-def test_scores_of_a_model_are_shown_beside_the_rubrics_and_change_nothing(tmp_path: Path) -> None:
-    low = {name: {"score": 0.1, "why": "I do not like it"} for name in ("IE", "DR", "MO", "UH")}
-    with serving(Plays(analyse=analysis(expert()), evaluate=low)) as server:
-        asked = ("--engine", "anthropic", "--base-url", server.url, "--score", "--json")
-        done = invoke("run", DAY, *asked, *ALONE, "--out", tmp_path / "r")
-        assert server.kinds() == ["analyse", "evaluate"]
-    assert json.loads(done.stdout)["verdict"] == "certified"
-    told = json.loads(invoke("trace", tmp_path / "r", "--json").stdout)["records"][-1]
-    judged = told["evaluation"]
-    assert judged["decision"] == "output"
-    assert judged["scores"]["DR"] == 1.0
-    assert judged["judged"]["DR"]["score"] == 0.1
-    assert "the model on DR: 0.10, I do not like it" in invoke("trace", tmp_path / "r").stdout
 
 
 def test_the_offline_run_has_a_trace_too(tmp_path: Path) -> None:
@@ -139,7 +117,6 @@ def test_a_dry_run_prints_prompts_and_costs_and_asks_nobody(
         ((DAY, "--base-url", "http://x"), "--base-url"),
         ((DAY, "--engine", "anthropic", "--max-cost", 0), "--max-cost"),
         ((DAY, "--engine", "anthropic", "--max-cost", "nan"), "--max-cost"),
-        ((DAY, "--engine", "anthropic", "--base-url", "host"), "no address"),
         ((DAY, "--engine", "anthropic", "--prices", "no_such.yaml"), "no_such.yaml"),
         ((DAY, "--replay", "no_such"), "no_such"),
         ((DAY, "--resume", "no_such"), "no_such"),

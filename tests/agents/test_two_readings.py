@@ -11,19 +11,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from engiagent.agents import second as confirming
+from engiagent.agents.coordinator import ALONE, Guidance
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.engines.shortform import short_text
-from engiagent.agents.meeting import Difference, Meeting, Solved, Statement
-from engiagent.agents.protocol import Answer, Board, Question, Usage
 from engiagent.agents.routing import Policy
+from engiagent.agents.running import RunOutcome
 from engiagent.agents.runs import run_problem
-from engiagent.agents.team import ALONE, Guidance
-from engiagent.agents.verifier import Verifier
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
-from engiagent.run.outcome import RunOutcome
-from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem, corpus_root
 from tests.agents.messages_server import Json, Messages, Say, Script, serving
 from tests.agents.scripts import DAY, KEY, NOBODY, Plays, analysis, bare, expert, second, spoilt
@@ -131,20 +126,6 @@ def test_what_the_first_misreads_is_asked_about_and_patched(tmp_path: Path) -> N
     assert server.kinds() == ["analyse", "second", "differ", "repair"]
 
 
-def test_a_number_that_enters_nothing_goes_to_the_author_before_the_solve(tmp_path: Path) -> None:
-    row = next(c for c in expert()["core_model_elements"]["constraints"])
-    script = Plays(
-        analyse=analysis(spoilt(without_end)),
-        second=second(DAY),
-        repair=patch("constraints/-", value=row),
-    )
-    outcome, server, _ = run(tmp_path, script)
-    assert outcome.verdict == "certified"
-    assert server.kinds() == ["analyse", "repair", "second"]
-    shown = server.requests[1]["messages"][0]["content"]
-    assert "nothing uses the number 'E_end'" in shown
-
-
 def test_a_second_reading_that_is_wrong_is_patched_by_its_author(tmp_path: Path) -> None:
     full = second(DAY)
     row = next(
@@ -195,76 +176,6 @@ def test_what_lint_finds_in_the_second_reading_goes_to_its_author(tmp_path: Path
     shown = str(server.requests[2]["messages"])
     assert "unit-mismatch" in shown
     assert "Names that the blueprint uses without declaring them again" in shown
-
-
-class Told:
-    """An engine whose answers to ``differ`` and ``repair`` are given; it counts the questions."""
-
-    name, judges = "told", True
-
-    def __init__(self, right: str) -> None:
-        self.right, self.asked = right, list[str]()
-
-    def ask(self, question: Question) -> Answer:
-        """Answer every difference alike and change nothing."""
-        self.asked.append(question.kind)
-        if question.kind == "repair":
-            return Answer({"why": "it is the text's", "patch": []}, Usage(), None)
-        said = [{"number": 1, "right": self.right, "quote": "so", "why": "so"}]
-        return Answer({"differences": said if self.right else []}, Usage(), None)
-
-
-def asked_of(monkeypatch: pytest.MonkeyPatch, right: str, meetings: list[Any]) -> list[str]:
-    """Return the questions of turns of the verifier over given meetings, one after another."""
-    side, names = reference("battery/merchant_day")
-    engine, last = Told(right), len(meetings) - 1
-    solved = Solved(side.blueprint.sha256, "optimal", "highs")
-    made = [
-        Meeting(outcome, "so", solved, None, names, side.blueprint, differences=found)
-        for outcome, found in meetings
-    ]
-    count = iter(range(99))
-    monkeypatch.setattr(confirming, "wanted", lambda board: True)
-    monkeypatch.setattr(confirming, "names_of", lambda board: names)
-    monkeypatch.setattr(confirming, "met", lambda *given: made[min(next(count), last)])
-    problem = Problem.load(DAY)
-    board = Board(problem=problem, data=DAY, name="day", options=SolveOptions())
-    board = board.having(blueprint=side.blueprint)
-    for _ in meetings:  # each time the first reading was patched in between
-        board = board.having(second=side.blueprint, solution=side.schedule)
-        board = board.having(**Verifier(engine).run(board).changes)
-    return engine.asked
-
-
-def differs(number: int, quote: str = "8 MW") -> Any:
-    stated = Statement(f"battery.charge <= {number} [MW]", quote)
-    return ("different", (Difference("lacks", Statement("", ""), stated, "row", amount=number),))
-
-
-def test_two_rounds_are_asked_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = asked_of(monkeypatch, "one", [differs(n) for n in (1, 2, 3, 4)])
-    assert asked.count("differ") == 2
-
-
-def test_other_words_for_a_difference_make_no_other_question(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    meetings = [differs(1, quote) for quote in ("8 MW", "at most 8 MW", "")]
-    assert asked_of(monkeypatch, "one", meetings).count("differ") == 1
-
-
-@pytest.mark.parametrize(
-    ("right", "meeting", "kinds"),
-    [
-        ("two", ("not proven", ()), []),  # a weak bound is put to nobody
-        ("", differs(1), ["differ"]),  # nothing to say is an answer
-        ("both", differs(1), ["differ"]),
-    ],
-)
-def test_what_is_asked_of_a_meeting(
-    monkeypatch: pytest.MonkeyPatch, right: str, meeting: Any, kinds: list[str]
-) -> None:
-    assert asked_of(monkeypatch, right, [meeting, meeting]) == kinds
 
 
 @pytest.mark.parametrize("say", [Say("", stop="refusal"), Say(status=400, error="no")])

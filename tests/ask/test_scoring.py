@@ -10,9 +10,16 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.ask.bench import load_suite
+from engiagent.ask.bench import (
+    ExpectedStep,
+    arguments,
+    load_suite,
+    pass_at,
+    pass_hat,
+    plan_steps,
+    recall,
+)
 from engiagent.ask.execution import Call
-from engiagent.ask.scores import ExpectedStep, arguments, pass_at, pass_hat, plan_steps, recall
 from engiagent.cli.app import app
 from engiagent.errors import InputError
 from engiagent.io.plainyaml import dump_yaml, loads_yaml
@@ -135,15 +142,9 @@ def test_a_suite_is_scored_over_http_resumed_and_replayed(tmp_path: Path) -> Non
         assert found["cases"] == 3
         for rate in ("tool_recall", "agent_recall", "plan_steps", "argument_keys", "pass_at_1"):
             assert found[rate] == 1.0, (way, rate, first["runs"])
-        assert found["argument_values"] == found["accuracy"] == found["equivalent"] == 1.0
+        assert found["argument_values"] == found["accuracy"] == 1.0
         assert found["median_tokens"] < 15_000
         assert replayed["planning"][way] == found
-
-
-def test_a_suite_without_recordings_scores_nothing(tmp_path: Path) -> None:
-    given = ["bench", "ask", str(SUITE), "--replay", "--out", str(tmp_path / "none"), "--json"]
-    found = json.loads(CliRunner().invoke(app, given).stdout)["planning"]
-    assert all(way["pass_at_1"] == way["tool_recall"] == 0.0 for way in found.values())
 
 
 def test_a_suite_that_names_what_there_is_not_is_refused(tmp_path: Path) -> None:

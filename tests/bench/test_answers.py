@@ -2,7 +2,7 @@
 
 import pytest
 
-from engiagent.agents.bench.corpus import judge
+from engiagent.agents.bench import judge
 
 ANSWER = {
     "verdict": "certified",

@@ -1,4 +1,4 @@
-"""Chromium, and pages of real runs for it: a report, a batch, a bench, a comparison.
+"""Chromium, and pages of real runs for it: a report, a batch, a comparison, the viewer.
 
 Where there is no Chromium the tests are skipped. Pictures go to the folder that the environment
 variable ``ENGIAGENT_SCREENS`` names, as ``runs/screens``, which git ignores.
@@ -16,8 +16,6 @@ import pytest
 from click.testing import CliRunner
 from playwright.sync_api import ViewportSize
 
-from engiagent.agents.bench.figures import to_html
-from engiagent.agents.bench.suite import Cell, Measured
 from engiagent.agents.runs import run_problem, solve_blueprint
 from engiagent.blueprint import Blueprint
 from engiagent.cli.app import app
@@ -185,13 +183,6 @@ def pages(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
     """The addresses of every kind of page that stands alone."""
     out = tmp_path_factory.mktemp("pages")
     (out / "compare.html").write_text(compare([runs / "merchant_day", runs / "cold_snap"]))
-    measured = [
-        Measured("certified", True, True, True, False, 5, 0, 0.0, 2.0, ""),
-        Measured("undecided", False, False, False, False, 9, 1200, None, 3.5, "lacks a value"),
-        Measured("certified", True, False, False, True, 5, 0, 0.0, 2.0, "breaks a limit"),
-    ]
-    cells = {Cell("battery/shop", "offline", "full", k): m for k, m in enumerate(measured, 1)}
-    (out / "bench.html").write_text(to_html("nightly", cells))
     spec = ["study", "sweep", str(corpus_root() / "battery" / "merchant_day")]
     spec += ["--vary", "battery.energy_capacity=20,30[MWh]", "--out", str(out / "study")]
     assert CliRunner().invoke(app, spec).exit_code == 0

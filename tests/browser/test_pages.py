@@ -11,7 +11,6 @@ PAGES = (
     "report_missing_efficiency",
     "report_cold_snap",
     "batch",
-    "bench",
     "compare",
     "study",
     "report_campus_tank_year",

@@ -37,13 +37,11 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("simulate", "simulate bp.json --steps 3 --out record"),
     ("lint", "lint bp.json"),
     ("trace", "trace runs/a"),
-    ("trace", "trace runs/a --again"),
+    ("trace", "trace runs/a"),
     ("report", "report runs/a"),
     ("import", "import model.lp --out made.json"),
     ("problems list", "problems list"),
     ("problems show", "problems show battery/merchant_day"),
-    ("memory show", "memory show --memory m.sqlite"),
-    ("memory clear", "memory clear --memory m.sqlite --yes"),
     ("doctor", "doctor"),
     ("finance annuity", "finance annuity 1000 --rate 0.05 --years 10"),
     ("finance npv", "finance npv --rate 0.05 -1000 600 600"),
@@ -53,7 +51,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
         "finance battery prices.csv#price --hours 2 --round-trip 0.9 --target 0.1 "
         "--unit EUR/MWh --step 4",
     ),
-    ("sandbox probe", "sandbox probe"),
     ("config show", "config show --all"),
     ("runs list", "runs list"),
     ("runs show", "runs show runs/a"),
@@ -74,8 +71,6 @@ ELSEWHERE = {
     "study pareto": "prints what study sweep prints, by the same function",
     "study sensitivity": "prints what study sweep prints, by the same function",
     "weather": "needs a weather file; tests/weather",
-    "sandbox run": "needs a machine that confines scripts; tests/sandbox",
-    "bench suite": "takes minutes; tests/bench",
     "bench recorded": "tests/recorded",
 }
 

@@ -68,7 +68,7 @@ def test_a_plan_with_the_new_component_is_certified(house: Path) -> None:
     physics = json.dumps(certificate["levels"]["physics"])
     assert "flare.emissions" in physics
     assert python(house, "-m", "engiagent.tools.schemas.page")  # the schemas know it by themselves
-    prompt = "from engiagent.agents.engines.language_page import document_values as v; print(v())"
+    prompt = "from engiagent.agents.engines.prompting import document_values as v; print(v())"
     assert "flare: burns fuel that nobody takes" in python(house, "-c", prompt)
 
 

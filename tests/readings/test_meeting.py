@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.agents.meeting import Meeting, meet, nomenclature, solve_reading
-from engiagent.agents.second import claim_of
+from engiagent.agents.meeting import Meeting, meet, nomenclature, normalise, solve_reading
+from engiagent.agents.verifier import claim_of
 from engiagent.blueprint import Blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.text import Problem
@@ -60,6 +60,34 @@ def test_an_honest_second_reading_meets_the_first(name: str) -> None:
     assert found.confirmed, found.reason
     assert not found.differences
     assert found.grade in ("recomputed", "agreed")
+
+
+def test_agreement_settles_the_numbers_that_both_read_at_the_same_place() -> None:
+    found = met("battery/merchant_day", honest("battery/merchant_day"))
+    assert set(found.settled.numbers) >= {"E_max", "P_charge", "eta_charge", "wear", "price"}
+    assert found.settled.open_numbers == ()
+
+
+def test_a_number_that_the_second_reading_lacks_stays_open() -> None:
+    def change(core: dict[str, Any]) -> None:
+        for item in [*core["constraints"], core["objective_function"]]:
+            item["source_reference"] = []
+
+    found = met("battery/merchant_day", edited(honest("battery/merchant_day"), change))
+    assert found.confirmed
+    assert "eta_charge" in found.settled.open_numbers
+
+
+@pytest.mark.parametrize("name", ["battery/merchant_day", "der/island_unit_commitment"])
+def test_a_meeting_survives_its_certificate(name: str) -> None:
+    once, again = (met(name, honest(name)) for _ in range(2))
+    assert once.to_json() == again.to_json()
+    assert once.second is not None
+    assert once.second.blueprint_sha256 == honest(name).sha256 == once.blueprint.sha256
+    assert (
+        once.first.blueprint_sha256
+        == Blueprint.load(CORPUS / name / "expert" / "blueprint.json").sha256
+    )
 
 
 def dropped(core: dict[str, Any]) -> None:
@@ -178,7 +206,7 @@ def test_where_many_plans_are_the_best_one_that_keeps_both_readings_is_taken() -
     found = meet(side, second, options=OPTIONS, isolate=False)
     assert plan.sum() == pytest.approx(4.0)
     assert found.outcome == "met"
-    assert found.plan in ("second", "joint")
+    assert found.plan == "second"
 
 
 def _flat(limit: float) -> Blueprint:
@@ -235,12 +263,48 @@ def test_readings_of_a_store_without_dynamics_meet_and_certify_nothing(tmp_path:
     first = edited(expand(Blueprint.load(problem / "expert/blueprint.json")), without_dynamics)
     second = edited(honest("battery/merchant_day"), without_dynamics)
     found = met("battery/merchant_day", second, first)
-    assert found.settled.dynamics == ()
     shutil.copytree(problem, tmp_path / "day", ignore=shutil.ignore_patterns("expert"))
     plan = solve_reading(first, problem, OPTIONS, isolate=False).schedule
     judged = check(Problem.load(tmp_path / "day"), plan, first, reading=claim_of(found))
     assert judged.verdict == "undecided"
     assert judged.levels["physics"]["status"] == "unchecked"
+
+
+def test_a_second_reading_that_misses_a_row_is_no_proof_against_the_first() -> None:
+    def change(core: dict[str, Any]) -> None:
+        core["constraints"] = [c for c in core["constraints"] if "96" not in str(c)]
+
+    found = met("battery/merchant_day", edited(honest("battery/merchant_day"), change))
+    assert not found.confirmed
+    assert {d.kind for d in found.differences} <= {"adds", "goals"}
+
+
+def another_hour(core: dict[str, Any]) -> None:
+    core["sets"][0]["stop"] = 3
+
+
+def another_unit(core: dict[str, Any]) -> None:
+    core["decision_variables"][0]["unit"] = "kWh"
+    core["objective_function"]["unit"] = "kWh"
+    core["constraints"] = []
+    core["decision_variables"][0]["lower"] = 2
+
+
+@pytest.mark.parametrize("change", [another_hour, another_unit])
+def test_names_of_another_unit_or_another_number_of_hours_do_not_meet(change: Any) -> None:
+    flat = solve_reading(_flat(4.0), None, OPTIONS, isolate=False)
+    found = meet(flat, edited(_flat(4.0), change), options=OPTIONS, isolate=False)
+    assert found.outcome == "names do not meet"
+    assert "pump.power" in found.reason
+
+
+def test_a_second_reading_in_quantities_of_its_own_alone_confirms_nothing() -> None:
+    def change(core: dict[str, Any]) -> None:
+        core["decision_variables"][0] |= {"quantity": "other.work", "role": "auxiliary"}
+
+    flat = solve_reading(_flat(4.0), None, OPTIONS, isolate=False)
+    found = meet(flat, edited(_flat(4.0), change), options=OPTIONS, isolate=False)
+    assert found.outcome == "names do not meet"
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -253,3 +317,91 @@ def test_a_nomenclature_says_no_number_of_the_problem(name: str) -> None:
     for entry in names.entries:
         assert entry.name in text
     assert nomenclature(side.blueprint, side.folder) == names
+
+
+def test_what_a_reading_leaves_to_its_names_is_supplied_and_recorded() -> None:
+    _, names = reference("battery/merchant_day")
+
+    def change(core: dict[str, Any]) -> None:
+        # Written in the dotted names alone: no variable is declared, no sign is stated.
+        core["decision_variables"] = []
+        core.pop("components")
+        core["parameters"] = [p for p in core["parameters"] if p["name"] == "price"]
+        core["sets"] = [s for s in core["sets"] if s["name"] == "T"]
+        energy, charge, discharge = (
+            "battery.state_of_charge",
+            "battery.charge",
+            "battery.discharge",
+        )
+        rows = {
+            "change": (
+                ["t in T"],
+                f"{energy}[t+1] == {energy}[t] + (0.96*{charge}[t] - {discharge}[t]/0.95)*dt(t)",
+            ),
+            "start": ([], f"{energy}[first(I)] == 6[MWh]"),
+            "end": ([], f"{energy}[last(I)] >= 6[MWh]"),
+            "most": (["i in I"], f"{energy}[i] <= 19[MWh]"),
+            "least": (["i in I"], f"2[MWh] <= {energy}[i]"),
+            "in": (["t in T"], f"{charge}[t] <= 8[MW]"),
+            "out": (["t in T"], f"{discharge}[t] <= 10[MW]"),
+            "one": (["t in T"], f"exclusive({charge}[t], {discharge}[t])"),
+        }
+        core["constraints"] = [
+            {
+                "constraint_id": key,
+                "name": key,
+                "forall": over,
+                "expression": text,
+                "category": "Physical Laws",
+            }
+            for key, (over, text) in rows.items()
+        ]
+        goal = core["objective_function"]
+        goal.pop("components")
+        goal["expression"] = (
+            f"sum((price[t]*({discharge}[t] - {charge}[t]) - 7.5[EUR/MWh]*{discharge}[t])*dt(t)"
+            " for t in T)"
+        )
+
+    written = Blueprint.load(CORPUS / "battery/merchant_day/expert/blueprint.json")
+    second = edited(written, change)
+    made, supplied = normalise(second, names)
+    states = {v.quantity: v for v in made.core.decision_variables}
+    assert states["battery.state_of_charge"].index in (("I",), ("i in I",))
+    assert states["battery.charge"].lower == 0
+    assert any(line.startswith("battery.discharge >= 0") for line in supplied)
+    assert any("index set I" in line for line in supplied)
+    found = met("battery/merchant_day", second)
+    assert found.confirmed, (found.reason, [d.text() for d in found.differences])
+    assert found.supplied == supplied
+
+
+def test_a_bound_for_some_hours_does_not_replace_the_sign() -> None:
+    names = nomenclature(_flat(4.0))
+
+    def first_hour(core: dict[str, Any]) -> None:
+        del core["decision_variables"][0]["lower"]
+        core["constraints"].append(
+            {
+                "constraint_id": "one",
+                "name": "one",
+                "category": "Physical Laws",
+                "forall": ["t in T"],
+                "where": "t == first(T)",
+                "expression": "x[t] >= -2",
+            }
+        )
+
+    made, _ = normalise(edited(_flat(4.0), first_hour), names)
+    assert made.core.decision_variables[0].lower == 0
+
+
+def test_a_second_reading_without_a_bound_on_its_goal_is_not_confirmable() -> None:
+    def change(core: dict[str, Any]) -> None:
+        core["objective_function"]["sense"] = "maximize"
+        del core["decision_variables"][0]["upper"]
+
+    side = solve_reading(_flat(4.0), None, OPTIONS, isolate=False)
+    found = meet(side, edited(_flat(4.0), change), options=replace(OPTIONS), isolate=False)
+    assert found.outcome == "not confirmed"
+    assert "bound" in found.reason

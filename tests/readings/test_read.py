@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from engiagent.agents.engines.offline import OfflineEngine
 from engiagent.agents.protocol import Board, Question
-from engiagent.agents.questions import SCHEMAS
 from engiagent.blueprint.document import ParameterDef
 from engiagent.errors import InputError
 from engiagent.readings import Reading
@@ -91,7 +90,7 @@ def test_prose_is_not_read_and_the_engine_says_so_in_words_of_the_text(tmp_path:
     (gap,) = found.not_understood
     assert gap.quotes == ("# A day",)
     board = Board(problem=problem, data=tmp_path, name="day", options=SolveOptions())
-    answer = OfflineEngine().ask(Question("analyzer", "analyse", board, {}, SCHEMAS["analyse"]))
+    answer = OfflineEngine().ask(Question("analyzer", "analyse", board, {}))
     assert answer.value is not None
     assert answer.value["sufficiency"] == "undecided"
     assert [entry["quote"] for entry in answer.value["not_understood"]] == ["# A day"]

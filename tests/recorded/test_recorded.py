@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.agents.bench.recorded import places_by_id, recordings, replay
+from engiagent.agents.bench import places_by_id, recordings, replay
 from engiagent.text import corpus_root
 from tests.cli.asking import answer, invoke
 
@@ -22,10 +22,10 @@ def places() -> dict[str, str]:
 @pytest.mark.parametrize("recording", recordings(HERE), ids=lambda path: path.name)
 def test_a_recording_ends_with_the_answer_of_the_experts(recording: Path) -> None:
     found = replay(recording, corpus_root(), places())
-    assert not found.measured.false, found.measured.reason
-    assert found.measured.right, found.measured.reason
+    assert not found.false, found.reason
+    assert found.right, found.reason
     if found.expected == "certified":
-        assert found.measured.verdict == "certified", found.measured.reason
+        assert found.verdict == "certified", found.reason
 
 
 def test_a_text_that_two_readers_read_is_followed_by_rule(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from engiagent.report import render_report
 from engiagent.run.keyfigures import KeyFigures, key_figures
 from engiagent.solvers.arrays import NamedArray, SolutionArrays
 from tests.blueprints import document, goal, variable
-from tests.cli import blueprints
 from tests.cli.asking import answer, invoke
 
 UNEVEN = ("1 h", "30 min", "15 min", "2 h")
@@ -124,16 +123,6 @@ def test_figures_of_a_plan_are_sums_of_its_numbers_over_uneven_steps(
     assert one(found, "losses") == pytest.approx(4.0, abs=1e-6)  # a kWh in every period
 
 
-def test_the_objective_comes_first_with_its_unit_and_sense() -> None:
-    found = planned(home().blueprint())
-    assert found.cost is not None
-    assert (found.all[0], found.sense) == (found.cost, "minimize")
-    assert found.to_dict() == {
-        "sense": "minimize",
-        "figures": [{"name": "objective", "component": None, "value": 7.0, "unit": "EUR"}],
-    }
-
-
 @pytest.mark.parametrize(
     ("day", "hours"), [("2025-03-30", 23), ("2025-10-26", 25), ("2025-07-01", 24)]
 )
@@ -145,21 +134,6 @@ def test_days_of_23_and_25_hours_have_their_energy(day: str, hours: int) -> None
     peak = solution.figures.named("peak_export")[0]
     assert peak.at is not None
     assert peak.at.startswith(day)
-
-
-def test_without_generation_there_are_no_shares_and_without_use_no_share() -> None:
-    site = Site("2025-07-01T00:00", "1 h", 2)
-    site.add("grid", "grid", bus="home")
-    site.add("load", "load", bus="home", power=[0.0, 0.0])
-    flows = {"grid.import": [1.0, 2.0], "grid.export": [0.0, 0.0], "load.power": [0.0, 0.0]}
-    found = planned(site.blueprint(), **flows)
-    assert not found.named("self_consumption") + found.named("self_sufficiency")
-    assert one(found, "import") == 3.0
-
-    site.add("roof", "generator_profile", bus="home", available_power=[5.0, 5.0])
-    found = planned(site.blueprint(), **flows, **{"roof.power": [0.0, 0.0]})
-    assert one(found, "self_consumption") is None
-    assert one(found, "self_sufficiency") is None
 
 
 def room(**rule: Any) -> Site:
@@ -192,11 +166,6 @@ def test_discomfort_is_the_time_integral_outside_a_band_hard_or_soft(penalty: fl
     assert one(found, "discomfort_above") == pytest.approx(0.5 * 2.0)
     kept = planned(site.blueprint(), **{"zone.room.temperature": [20.0, 21.0, 22.0, 23.0]})
     assert (one(kept, "discomfort_below"), one(kept, "discomfort_above")) == (0.0, 0.0)
-
-
-def test_a_zone_without_a_band_has_no_discomfort() -> None:
-    found = planned(room().blueprint(), **{"zone.room.temperature": TEMPERATURES})
-    assert not [figure for figure in found.all if figure.name.startswith("discomfort")]
 
 
 def test_the_soft_band_of_slots_counts_without_its_slack() -> None:
@@ -316,27 +285,6 @@ def test_units_over_labels_are_summed_and_scenarios_have_no_energy() -> None:
     assert not found.physical
 
 
-def test_quantities_of_the_vocabulary_count_without_components(tmp_path: Path) -> None:
-    path = blueprints.write(
-        tmp_path / "plan.json",
-        sets=[{"name": "T", "kind": "time", "start": "00:00", "step": "30 min", "periods": 2}],
-        decision_variables=[
-            variable("a", "t in T", upper=5, unit="MW", quantity="park.export"),
-            variable("b", "t in T", upper=5, quantity="park.flow"),
-        ],
-        objective_function=goal("sum(a[t] for t in T)", "MW", sense="maximize"),
-    )
-    found = planned(Blueprint.load(path), **{"park.export": [1.0, 3.0], "park.flow": [1.0, 1.0]})
-    assert [figure.name for figure in found.physical] == ["export", "peak_export"]
-    assert found.physical[0].to_dict() == {
-        "name": "export",
-        "component": "park",
-        "value": 2000.0,
-        "unit": "kWh",
-    }
-    assert found.physical[1].value == 3000.0
-
-
 def test_json_console_and_report_of_a_run_show_them(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(home().blueprint().to_json(), encoding="utf-8")
     ran = invoke("solve", tmp_path / "plan.json", "--out", tmp_path / "run", "--json")
@@ -353,14 +301,3 @@ def test_json_console_and_report_of_a_run_show_them(tmp_path: Path) -> None:
     assert page.index("Key figures") < page.index("<svg")
     exported = next(figure["value"] for figure in found if figure["name"] == "export")
     assert f"<dt>Export</dt><dd>{exported:g}\u00a0kWh <small>grid, bus home</small>" in page
-
-
-def test_algebra_alone_has_its_objective(tmp_path: Path) -> None:
-    path = blueprints.write(
-        tmp_path / "plan.json",
-        decision_variables=[variable("x", upper=5)],
-        objective_function=goal("x", "kW", sense="maximize"),
-    )
-    ran = invoke("solve", path, "--out", tmp_path / "run", "--json")
-    assert [figure["name"] for figure in answer(ran)["figures"]] == ["objective"]
-    assert "figures" not in ran.stderr

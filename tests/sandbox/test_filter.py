@@ -1,12 +1,8 @@
 """The filter of system calls, executed by hand for both processors, jumps and all."""
 
-from itertools import pairwise
-
 import pytest
 
-from engiagent.run.sandbox import landlock
-from engiagent.run.sandbox.seccomp import Line, filter_lines
-from engiagent.run.sandbox.syscalls import AARCH64, X86_64
+from engiagent.run.sandbox.confinement import AARCH64, X86_64, Line, filter_lines
 
 PID = 4321
 MACHINES = {"x86_64": (0xC000003E, X86_64), "aarch64": (0xC00000B7, AARCH64)}
@@ -90,41 +86,3 @@ def test_what_is_not_listed_is_refused_and_a_foreign_call_ends_the_script(machin
     assert answer(lines, 0x40000003, 1, ()) == KILL  # 32 bits
     if machine == "x86_64":
         assert answer(lines, audit, 0x40000000 | numbers["read"], ()) == KILL
-
-
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize(
-    "name",
-    [
-        "execve",
-        "fork",
-        "vfork",
-        "socket",
-        "ptrace",
-        "memfd_create",
-        "shmget",
-        "io_uring_setup",
-        "unshare",
-        "mount",
-        "bpf",
-        "chmod",
-        "fchmodat",
-        "fchownat",
-        "symlinkat",
-        "linkat",
-        "truncate",
-        "setrlimit",
-        "umask",
-        "sched_setaffinity",
-        "inotify_init1",
-        "process_vm_readv",
-    ],
-)
-def test_no_list_names_what_a_script_must_not_do(machine: str, name: str) -> None:
-    assert name not in MACHINES[machine][1]
-
-
-def test_the_rights_that_are_taken_away_grow_with_the_interface() -> None:
-    known = [landlock.handled(version) for version in range(10)]
-    assert known[:6] == [0, 0x1FFF, 0x3FFF, 0x7FFF, 0x7FFF, 0xFFFF]
-    assert all(earlier & later == earlier for earlier, later in pairwise(known))

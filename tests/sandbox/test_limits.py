@@ -1,15 +1,14 @@
 """Scripts that take too much, say too much or answer wrongly; each ends with its reason."""
 
+import json
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
 from engiagent.errors import InputError
-from engiagent.run.sandbox.answer import read_answer
-from engiagent.run.sandbox.limits import Limits
+from engiagent.run.sandbox.limits import Limits, read_answer
 from engiagent.run.sandbox.running import ScriptResult, run_script
 from tests.sandbox.support import CONFINED
 
@@ -28,25 +27,23 @@ SMALL = Limits(
 )
 
 
-def run(folder: Path, text: str, **changes: float) -> ScriptResult:
+def run(text: str, **changes: float) -> ScriptResult:
     """Run a script's text under small limits."""
-    path = folder / "script.py"
-    path.write_text(text)
-    return run_script(path, limits=Limits(**{**SMALL.to_dict(), **changes}))
+    return run_script(text, None, (), Limits(**{**vars(SMALL), **changes}))
 
 
 TOO_MUCH = YAML(typ="safe").load(Path(__file__).with_name("limits.yaml"))
 
 
 @pytest.mark.parametrize("kind", TOO_MUCH)
-def test_a_script_that_takes_too_much_is_ended(tmp_path: Path, kind: str) -> None:
+def test_a_script_that_takes_too_much_is_ended(kind: str) -> None:
     case = TOO_MUCH[kind]
     began = time.monotonic()
-    result = run(tmp_path, case["text"], **case["changes"])
+    result = run(case["text"], **case["changes"])
     assert result.status == "limit", result
     assert case["reason"] in str(result.reason)
     assert time.monotonic() - began < case["changes"].get("seconds", SMALL.seconds) + 6
-    assert result.schedule == {}
+    assert not result.answer
 
 
 @pytest.mark.parametrize(
@@ -64,8 +61,8 @@ def test_a_script_that_takes_too_much_is_ended(tmp_path: Path, kind: str) -> Non
         ("pass", "schedule.json is not there"),
     ],
 )
-def test_a_script_that_fails_says_how(tmp_path: Path, text: str, said: str) -> None:
-    result = run(tmp_path, text)
+def test_a_script_that_fails_says_how(text: str, said: str) -> None:
+    result = run(text)
     assert result.status == "failed"
     assert said in str(result.reason)
 
@@ -76,54 +73,30 @@ def test_a_script_that_fails_says_how(tmp_path: Path, text: str, said: str) -> N
         ('{"x": [NaN]}', "not finite"),
         ('{"x": [1e999]}', "too large"),
         ('{"x": [1], "x": [2]}', "stands twice"),
-        ('{"x": ["1"]}', "no number"),
-        ('{"x": [true]}', "no number"),
-        ('{"x": [null]}', "no number"),
-        ('{"x": [[1, 2], [3]]}', "different lengths"),
-        ('{"x": [[1, 2], 3]}', "different lengths"),
-        ('{"x": []}', "empty list"),
-        ('{"__class__ ": [1]}', "no name"),
+        ('{"x": ["one"]}', "number"),
+        ('{"x": [true]}', "number"),
+        ('{"x": [[1, 2], [3]]}', "no number"),
+        ('{"x": [[1, 2], 3]}', "number"),
         ('{"status": "optimal"}', "no number"),
-        ('{"x": ' + "9" * 200 + "}", None),
         ('{"x": ' + "9" * 400 + "}", "300 digits"),
         ("[1, 2]", "no object"),
         ("{}", "no object"),
-        ("[" * 100, "nested"),
+        ('{"a": ' + '{"b": 1}' * 1000 + "}", "no object"),
+        ('{"x": ' + "[" * 100, "nested"),
         ('{"x": [' + "1," * 1_200_000 + "1]}", "too large"),
         ("\ud800", "UTF-8"),
     ],
 )
-def test_an_answer_is_numbers_or_refused(tmp_path: Path, answer: str, said: str | None) -> None:
+def test_an_answer_is_numbers_or_refused(tmp_path: Path, answer: str, said: str) -> None:
     (tmp_path / "schedule.json").write_bytes(answer.encode(errors="surrogatepass"))
-    if said is None:
-        assert read_answer(tmp_path, 2_000_000)[0]["x"].shape == ()
-        return
     with pytest.raises(InputError, match=said):
         read_answer(tmp_path, 2_000_000)
 
 
-def test_an_answer_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    text = "open('schedule.json', 'w').write('{\"x\": [' + '1,' * 1200000 + '1]}')"
-    assert "File too large" in str(run(tmp_path, text).reason)
-
-
-def test_a_folder_in_the_place_of_the_answer_is_none(tmp_path: Path) -> None:
-    result = run(tmp_path, "import os; os.mkdir('schedule.json')")
+def test_a_folder_in_the_place_of_the_answer_is_none() -> None:
+    result = run("import os; os.mkdir('schedule.json')")
     assert result.status == "failed"
     assert "Is a directory" in str(result.reason)
-
-
-def test_numbers_come_back_as_arrays_by_quantity(tmp_path: Path) -> None:
-    text = (
-        "import json, sys\n"
-        "json.dump({'a.b [kW]': [[1, 2.5], [3, 4]], 'c': 7, 'objective': -1}, "
-        "open(sys.argv[1], 'w'))"
-    )
-    result = run(tmp_path, text)
-    assert result.status == "done"
-    np.testing.assert_array_equal(result.schedule["a.b [kW]"], [[1, 2.5], [3, 4]])
-    assert result.schedule["c"] == 7
-    assert result.objective == -1
 
 
 def test_a_script_sees_the_data_it_is_given_and_nothing_else(tmp_path: Path) -> None:
@@ -132,20 +105,11 @@ def test_a_script_sees_the_data_it_is_given_and_nothing_else(tmp_path: Path) -> 
     (data / "prices.csv").write_text("1")
     (data / "other.csv").write_text("2")
     (data / "link.csv").symlink_to("/etc/passwd")
-    script = tmp_path / "script.py"
-    script.write_text("import os; print(sorted(os.listdir('.')), sorted(os.environ))")
-    said = run_script(script, data, SMALL, files=("prices.csv",)).output
+    script = "import os; print(sorted(os.listdir('.')), sorted(os.environ))"
+    said = run_script(script, data, ["prices.csv"], SMALL).output
     assert said.startswith("['model.py', 'prices.csv'] ['HOME', 'LANG', 'OMP")
-    every = run_script(script, data, SMALL).output
-    assert every.startswith("['model.py', 'other.csv', 'prices.csv']")
     with pytest.raises(InputError, match="link"):
-        run_script(script, data, SMALL, files=("link.csv",))
-
-
-@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
-def test_limits_are_positive_numbers(value: float) -> None:
-    with pytest.raises(InputError, match="seconds"):
-        Limits(seconds=value)
+        run_script(script, data, ["link.csv"], SMALL)
 
 
 LIBRARIES = {
@@ -161,12 +125,12 @@ LIBRARIES = {
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_libraries_that_bring_their_solver_along_work_as_ever(tmp_path: Path, library: str) -> None:
+def test_libraries_that_bring_their_solver_along_work_as_ever(library: str) -> None:
     pytest.importorskip(library)
     tail = "import json, sys; json.dump({'x': answer}, open(sys.argv[1], 'w'))"
-    result = run(tmp_path, f"{LIBRARIES[library]}\n{tail}", seconds=30, cpu_seconds=30)
+    result = run(f"{LIBRARIES[library]}\n{tail}", seconds=30, cpu_seconds=30)
     assert result.status == "done", result.output
-    assert result.schedule["x"] == pytest.approx(3, abs=1e-6)
+    assert json.loads(result.answer)["x"] == pytest.approx(3, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +138,6 @@ def test_libraries_that_bring_their_solver_along_work_as_ever(tmp_path: Path, li
     [
         b'{"a": [' + b"0," * 3_000_000 + b"0]}",
         b'{"a": ' + b"[" * 3_000_000,
-        b'{"a": ' + b'{"b": 1}' * 1000 + b"}",
         b'{"a": [' + b"1.5, " * 8_000_001 + b"0]}",
     ],
 )

@@ -7,7 +7,6 @@ from typing import cast
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
-
 from engiagent.models.hvac.boiler import Boiler
 from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import EVERYWHERE, Biquadratic, Polynomial, Surface

@@ -1,4 +1,4 @@
-"""Whom a run asks: the settings of the engine that asks a language model, and that engine."""
+"""Whom a run asks: the settings of the engine that asks a language model, and what it would ask."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.anthropic_api import RETRIES, SECONDS, AnthropicExchange, key
-from engiagent.agents.engines.exchange import Exchange
-from engiagent.agents.engines.language_model import LanguageModel
-from engiagent.agents.engines.prices import Prices, load, packaged
+from engiagent.agents.engines.exchange import (
+    FOLDER,
+    Exchange,
+    Recorder,
+    Request,
+    Tokens,
+    kept_exchanges,
+)
+from engiagent.agents.engines.language_model import LanguageModel, Prices, load, packaged
 from engiagent.agents.engines.prompting import Prompting
-from engiagent.agents.engines.recording import FOLDER, Recorder, kept_exchanges
+from engiagent.agents.protocol import Board, Budget, Fault, Question
 from engiagent.agents.retrieval import exemplars
-from engiagent.agents.retrieval.select import Embed
-from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
+from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem, corpus_root
 
 EXEMPLAR_TOKENS: Final = 1500
@@ -32,13 +36,11 @@ class Asking:
     base_url: str | None = None  # of a server that speaks the Messages API; None for the provider's
     prices: Path | None = None
     replay: Path | None = None  # a run whose exchanges answer; nobody else is asked then
-    seconds: float | None = None
-    retries: int | None = None
+    seconds: float = SECONDS
+    retries: int = RETRIES
     # exemplars, corpus: how many solved problems to show at most, and where they come from
     exemplars: int = 0
     corpus: Path | None = None
-    # embeddings of texts, which count beside their words when exemplars are ranked
-    embed: Embed | None = None
 
     def ready(self) -> None:
         """Make sure that there is somebody to ask."""
@@ -48,7 +50,10 @@ class Asking:
                 raise InputError("the run kept no exchanges", str(self.replay))
             return
         key()
-        _installed()
+        if find_spec("anthropic") is None:
+            raise EngiagentError(
+                "the engine anthropic needs the official SDK: pip install 'engiagent[llm]'"
+            )
         if self.base_url is not None:
             _address(self.base_url)
 
@@ -59,10 +64,7 @@ class Asking:
     def engine(
         self, run: Path, budget: Budget, problem: Problem | None = None, *, resumed: bool = False
     ) -> LanguageModel:
-        """Return the engine of a run, which keeps its exchanges in the run's folder.
-
-        Of a ``resumed`` run what the folder already has is answered from there.
-        """
+        """Return the engine of a run, which keeps its exchanges in the run's folder."""
         source = run if resumed else self.replay
         kept = [] if source is None else kept_exchanges(source)
         asked = None if self.replay is not None else self._exchange()
@@ -75,8 +77,7 @@ class Asking:
         if problem is None or self.exemplars == 0:
             return ()
         root = self.corpus or corpus_root()
-        limits = {"most": self.exemplars, "most_tokens": EXEMPLAR_TOKENS}
-        return exemplars(problem, root, **limits, sketch=_sketch(problem), embed=self.embed)
+        return exemplars(problem, root, most=self.exemplars, most_tokens=EXEMPLAR_TOKENS)
 
     def silent(self, budget: Budget, problem: Problem | None = None) -> LanguageModel:
         """Return an engine that makes requests and sends none, with no folder to keep them in."""
@@ -84,11 +85,7 @@ class Asking:
         return LanguageModel(Recorder(None, Path()), self.known_prices(), prompting, budget)
 
     def _exchange(self) -> Exchange:
-        return AnthropicExchange(
-            self.base_url,
-            SECONDS if self.seconds is None else self.seconds,
-            RETRIES if self.retries is None else self.retries,
-        )
+        return AnthropicExchange(self.base_url, self.seconds, self.retries)
 
     def asked(self) -> dict[str, Any]:
         """Return what a run's record says of it; an address without what may be a password."""
@@ -113,40 +110,18 @@ class Asking:
         )
 
 
-def _sketch(problem: Problem) -> Blueprint | None:
-    """Return what is read without asking, for the structure of exemplars; None if nothing."""
-    from engiagent.readings.read import read
-
-    try:
-        return read(problem).blueprint
-    except EngiagentError:
-        return None
-
-
-def _installed() -> None:
-    if find_spec("anthropic") is None:
-        raise EngiagentError(
-            "the engine anthropic needs the official SDK: pip install 'engiagent[llm]'"
-        )
-
-
 def _address(url: str) -> None:
     try:
         parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname)
-        good = good and (parts.port is None or parts.port > 0)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         good = False
+    said, found, expected = "is no address", url, "as http://localhost:11434"
+    if good and (parts.username or parts.password or parts.query):
+        said, found = "must carry no user, password or query", _bare(url)
+        good, expected = False, "the key in ANTHROPIC_API_KEY"
     if not good:
-        raise InputError(
-            "--base-url is no address", found=repr(url), expected="as http://localhost:11434"
-        )
-    if parts.username or parts.password or parts.query:
-        raise InputError(
-            "--base-url must carry no user, password or query",
-            found=repr(_bare(url)),
-            expected="the key in ANTHROPIC_API_KEY",
-        )
+        raise InputError(f"--base-url {said}", found=repr(found), expected=expected)
 
 
 def _bare(url: str) -> str:
@@ -154,3 +129,41 @@ def _bare(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rsplit("@", 1)[-1]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """A request that was not sent, and about how many tokens would go in, the schema included.
+
+    ``cost`` is of those, ``most`` with the longest reply there may be, in USD, None without a
+    price; ``refused`` says why the budget would not let it go out.
+    """
+
+    request: Request
+    tokens: int
+    cost: float | None
+    most: float | None
+    refused: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        rest = {k: v for k, v in vars(self).items() if k != "request"}
+        return {**self.request.to_dict(), **rest}
+
+
+def rehearsed(
+    problem: Problem, asking: Asking, budget: Budget, overrides: Mapping[str, str]
+) -> tuple[Rehearsed, ...]:
+    """Return the request that does not hang on an answer: the first reading of the text."""
+    place: dict[str, Any] = {"problem": problem, "data": Path(problem.folder), "name": problem.id}
+    board = Board(**place, options=SolveOptions(), overrides=overrides)
+    engine = asking.silent(budget, problem)
+    read = Question("analyzer", "analyse", board, {})
+    request = engine.prompting.request(read)
+    limited = engine.limited(request)
+    tokens, cost = request.estimated_tokens, engine.prices.cost
+    longest = request.max_tokens if isinstance(limited, Fault) else limited.max_tokens
+    now = cost(request.model, Tokens(fresh=tokens))
+    most = cost(request.model, Tokens(fresh=tokens, out=longest))
+    refused = limited.message if isinstance(limited, Fault) else ""
+    return (Rehearsed(request, tokens, now, most, refused),)

@@ -1,23 +1,112 @@
-"""The engine that asks a language model: question, prompt, exchange, JSON, answer.
+"""The engine that asks a language model: question, prompt, exchange, JSON, answer, and its price.
 
 It knows nothing of servers. Whatever comes back is held against the question's schema; a reply that
 does not fit is shown what does not and asked for once more. A budget is kept before money is spent:
-a reply may be as long as what is left pays for.
+a reply may be as long as what is left pays for, by a file of prices with a date that anybody can
+replace.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from datetime import date
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, Final
 
-from engiagent.agents.budgets import Budget
 from engiagent.agents.engines.exchange import Exchange, Reply, Request, Tokens, Turn
-from engiagent.agents.engines.prices import Prices
 from engiagent.agents.engines.prompting import Prompting
 from engiagent.agents.engines.wire import WireError, read_reply, said_form
-from engiagent.agents.protocol import NOTHING, Answer, Fault, Question, Usage
-from engiagent.agents.questions import misfit
+from engiagent.agents.protocol import NOTHING, Answer, Budget, Fault, Question, Usage, misfit
+from engiagent.errors import InputError
+from engiagent.io.files import packaged_yaml
+
+FILE: Final = "prices.yaml"
+_RATES: Final = ("input", "output", "cache_read", "cache_write")
+_MILLION: Final = 1_000_000
+
+
+@dataclass(frozen=True)
+class Rate:
+    """USD for a million tokens; for prompts of more than ``above`` tokens ``long`` holds."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+    above: int | None = None
+    long: "Rate | None" = None
+
+    def of(self, tokens: Tokens) -> "Rate":
+        """Return the rate of a call."""
+        prompt = tokens.fresh + tokens.cached + tokens.kept
+        return self if self.long is None or prompt <= (self.above or 0) else self.long
+
+    def cost(self, tokens: Tokens) -> float:
+        """Return what some tokens cost, in USD."""
+        read = tokens.fresh * self.input + tokens.cached * self.cache_read
+        return (read + tokens.kept * self.cache_write + tokens.out * self.output) / _MILLION
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices by the name of a model, and the day on which they were looked up."""
+
+    dated: date
+    models: Mapping[str, Rate]
+
+    def cost(self, model: str, tokens: Tokens) -> float | None:
+        """Return what a call cost in USD, None for a model without a price."""
+        price = self.models.get(model)
+        return None if price is None else price.of(tokens).cost(tokens)
+
+
+@cache
+def packaged() -> Prices:
+    """Return the prices that come with the package."""
+    return _prices(packaged_yaml("engiagent.agents", FILE), FILE)
+
+
+def load(path: Path | str) -> Prices:
+    """Return the prices of a file."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        document = YAML(typ="safe", pure=True).load(Path(path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise InputError(f"the prices cannot be read: {error}", str(path)) from None
+    return _prices(document, str(path))
+
+
+def _prices(document: Any, file: str) -> Prices:
+    models = document.get("models") if isinstance(document, Mapping) else None
+    if not isinstance(models, Mapping) or not isinstance(document.get("date"), date):
+        raise InputError("these are no prices", file, expected="a date, as 2026-10-24, and models")
+    return Prices(document["date"], {str(k): _price(v, str(k), file) for k, v in models.items()})
+
+
+def _price(entry: Any, name: str, file: str) -> Rate:
+    rate = _rate(entry, name, file)
+    long = entry.get("long_prompts")
+    if long is None:
+        return rate
+    longer, above = _rate(long, f"{name}, long_prompts", file), long.get("above")
+    if isinstance(above, bool) or not isinstance(above, int) or above <= 0:
+        raise InputError(f"{name}: long_prompts: 'above' is no number of tokens", file)
+    return replace(rate, above=above, long=longer)
+
+
+def _rate(entry: Any, name: str, file: str) -> Rate:
+    given = entry if isinstance(entry, Mapping) else {}
+    values = [given.get(field) for field in _RATES]
+    known = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    if len(known) < len(values) or not all(0 <= v < 1e6 for v in known):
+        expected = f"{', '.join(_RATES)}: USD for a million tokens"
+        raise InputError(f"{name}: no price", file, found=repr(entry), expected=expected)
+    fresh, out, read, write = map(float, known)
+    return Rate(fresh, out, read, write)
+
 
 LEAST_REPLY: Final = 400
 """Tokens without which no reply can be whole, so that none is asked for."""
@@ -31,10 +120,7 @@ Read = Callable[[Reply], Any]
 
 @dataclass
 class LanguageModel:
-    """Answers every kind of question in the words of a model.
-
-    The engine keeps the run's budget within a turn, the coordinator between turns.
-    """
+    """Answers every kind of question in the words of a model, within the run's budget."""
 
     exchange: Exchange
     prices: Prices
@@ -55,11 +141,7 @@ class LanguageModel:
         return self.answer(self.prompting.request(question), partial(_value, question=question))
 
     def answer(self, request: Request, read: Read) -> Answer:
-        """Return what ``read`` makes of the reply to a request.
-
-        ``read`` returns the answer, or the fault that a reply has; after one that does not fit the
-        model is asked once more.
-        """
+        """Return what ``read`` makes of the reply; one that does not fit is asked for once more."""
         said, usage = self._asked(request, read)
         if isinstance(said, Fault) and said.kind == "reply-malformed":
             again = self._again(request, said)

@@ -6,7 +6,6 @@ from typing import Any
 
 from engiagent.agents.protocol import Answer, Board, Fault, Question, Usage
 from engiagent.io.jsontext import loads_strict
-from engiagent.readings import Reading
 from engiagent.readings.read import read
 
 
@@ -30,8 +29,11 @@ class OfflineEngine:
         assert board.problem is not None
         found = read(board.problem, board.overrides)
         blueprint = found.blueprint
+        sufficiency = "complete" if found.complete else "undecided"
+        if found.missing or found.contradictions:
+            sufficiency = "missing" if found.missing else "contradictory"
         return {
-            "sufficiency": _sufficiency(found),
+            "sufficiency": sufficiency,
             "missing": [
                 {"component": m.component, "quantity": m.quantity, "why": m.reason}
                 for m in found.missing
@@ -47,11 +49,3 @@ class OfflineEngine:
             "blueprint": None if blueprint is None else loads_strict(blueprint.to_json()),
             "notes": list(found.notes),
         }
-
-
-def _sufficiency(found: Reading) -> str:
-    if found.missing:
-        return "missing"
-    if found.contradictions:
-        return "contradictory"
-    return "complete" if found.complete else "undecided"

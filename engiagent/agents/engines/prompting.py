@@ -1,28 +1,155 @@
-"""Prompts: what a question becomes in words.
+"""Prompts: what a question becomes in words, by the cards of the agents (``cards/<agent>.yaml``).
 
 The first block of a prompt is the page on the language, the same for every problem, the second the
-agent's card; both can stay in a server's cache for as long as a run goes on. The problem comes last
-and as data: between marks that nobody who wrote it could know, in full but for the cells of its
-files, of which a model needs names, units and the first few.
+agent's card; both can stay in a server's cache for as long as a run goes on. Of the page, fields
+come from the schema, functions from the grammar, models from the formulations, so that it says what
+this version takes. The problem comes last and as data: between marks that nobody who wrote it could
+know, in full but for the cells of its files, of which a model needs names, units and the first few.
 """
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from math import log
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
-from engiagent.agents.cards import Card, cards
 from engiagent.agents.engines.exchange import Request, Turn
-from engiagent.agents.engines.language_page import details, document_values, syntax_values
 from engiagent.agents.engines.shortform import short_text
 from engiagent.agents.engines.wire import wire_schema
-from engiagent.agents.protocol import Fault, Instruction, Question
-from engiagent.agents.second import formulas
+from engiagent.agents.protocol import AGENTS, Fault, Instruction, Question
+from engiagent.agents.verifier import formulas
+from engiagent.blueprint.document import schema
+from engiagent.blueprint.grammar import FUNCTIONS, REDUCTIONS
+from engiagent.formulations.components import MODELS
+from engiagent.io.files import packaged_yaml
 from engiagent.io.jsontext import loads_strict
+from engiagent.slots import Component
 from engiagent.text import Problem
 from engiagent.text.datafile import Column, DataFile
+
+NAMES: Final = (*AGENTS, "coordinator")
+
+
+@dataclass(frozen=True)
+class Card:
+    """What an agent is: its role, what it can be asked for, and what it must never do.
+
+    ``model``, ``effort`` and ``max_tokens`` say who answers for it, how thoroughly, and at what
+    length at most; ``tools`` name what its code may do.
+    """
+
+    role: str
+    capabilities: tuple[str, ...]
+    tools: tuple[str, ...]
+    model: str
+    effort: str
+    max_tokens: int
+    constraints: tuple[str, ...]
+
+
+@cache
+def cards() -> Mapping[str, Card]:
+    """Return every agent's card by its name."""
+    found = {}
+    for name in NAMES:
+        entry = packaged_yaml("engiagent.agents", f"cards/{name}.yaml")
+        values: dict[str, Any] = {
+            key: value.strip() if isinstance(value, str) else value for key, value in entry.items()
+        }
+        lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
+        found[name] = Card(**{**values, **lists})
+    return found
+
+
+MOST_DETAILS: Final = 5
+"""Models whose every slot is shown, chosen by the words of the problem."""
+_RECORDS: Final = (
+    ("sets", "set"),
+    ("parameters", "parameter"),
+    ("decision_variables", "variable"),
+    ("components", "component"),
+    ("expressions", "namedExpression"),
+    ("objective_function", "objective"),
+    ("constraints", "constraint"),
+)
+_LEFT_OUT: Final = ("symbol", "param_id", "expanded", "unit_override", "description")
+_WORD: Final = re.compile(r"[a-z]{3,}")
+_COMMON: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "and the with for its one that any has may max min out several alike power power_max "
+        "seen from curve share other",
+    )
+)
+
+
+@cache
+def document_values() -> Mapping[str, Any]:
+    """Return what the pages on expressions and documents are filled with."""
+    definitions = schema()["$defs"]
+    categories = definitions["constraint"]["properties"]["category"]["enum"]
+    return {
+        "functions": ", ".join(f"`{name}`" for name in FUNCTIONS),
+        "reductions": ", ".join(f"`{name}`" for name in REDUCTIONS),
+        "records": [(name, _fields(definitions[entry])) for name, entry in _RECORDS],
+        "categories": ", ".join(f'"{name}"' for name in categories),
+        "models": [f"{name}: {model.summary.split(';')[0]}" for name, model in MODELS.items()],
+    }
+
+
+def _fields(definition: Mapping[str, Any]) -> str:
+    needed = definition.get("required", ())
+    names = [name for name in definition["properties"] if name not in _LEFT_OUT]
+    return ", ".join(f"{name}*" if name in needed else name for name in names)
+
+
+def details(text: str, currency: str | None) -> list[str]:
+    """Return everything that the models take whose words a text has, the likeliest first.
+
+    Prices are in the text's currency, without one in money.
+    """
+    said = {word[:6] for word in _WORD.findall(text.lower())}
+    words = _distinctive()
+    scores = {name: sum(w for word, w in words[name].items() if word in said) for name in MODELS}
+    ranked = sorted(MODELS, key=lambda name: -scores[name])
+    likely = (name for name in ranked[:MOST_DETAILS] if scores[name] > 0)
+    return [_detail(name, MODELS[name]).replace("EUR", currency or "money") for name in likely]
+
+
+@cache
+def _distinctive() -> Mapping[str, Mapping[str, float]]:
+    """Return the beginnings of words that speak for each model, with how much they say."""
+    words = {}
+    for name, model in MODELS.items():
+        said = " ".join([name.replace("_", " ") * 2, model.summary, *model.slots]).lower()
+        found = (w for w in _WORD.findall(said.replace("_", " ")) if w not in _COMMON)
+        words[name] = Counter(word[:6] for word in found)
+    known = Counter(word for counted in words.values() for word in counted)
+    total = len(words)
+    return {
+        name: {
+            w: log(total / known[w]) * min(n, 3) / len(counted) ** 0.5 for w, n in counted.items()
+        }
+        for name, counted in words.items()
+    }
+
+
+def _detail(name: str, model: Component) -> str:
+    slots = [f"{s} {known.unit}{'!' if known.required else ''}" for s, known in model.slots.items()]
+    options = [" ".join([o, *(["|".join(w)] if w else [])]) for o, w in model.options.items()]
+    series = [f"{name} {quantity.unit}" for name, quantity in model.quantities.items()]
+    parts = [
+        ", ".join(slots),
+        f"connections {', '.join(model.connections)}" if model.connections else "",
+        f"options {', '.join(options)}" if options else "",
+        f"series {', '.join(series)}",
+    ]
+    return f"{name}: {'; '.join(part for part in parts if part)}"
+
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -49,11 +176,7 @@ MOST_CELL: Final = 40
 
 @dataclass(frozen=True)
 class Prompting:
-    """Makes requests of questions, to the cards' models or to one for all of them.
-
-    ``exemplars`` are solved problems to show the analyzer, ``boundary`` is the mark around what
-    others wrote.
-    """
+    """Makes requests of questions; ``boundary`` is the mark around what others wrote."""
 
     model: str | None = None
     exemplars: Sequence[str] = ()
@@ -85,7 +208,6 @@ class Prompting:
         board = question.board
         instruction = question.values.get("instruction") or Instruction()
         faults = tuple(question.values.get("faults") or instruction.faults)
-        certificate = question.values.get("certificate") or {}
         problem = board.problem
         text = "" if problem is None else problem.text[problem.body_start :].strip()
         currency = None if problem is None else problem.conventions.currency
@@ -109,10 +231,6 @@ class Prompting:
             "script": self._bare(str(question.values.get("script") or "")),
             "quantities": question.values.get("quantities") or (),
             "seconds": question.values.get("seconds") or 0.0,
-            "verdict": certificate.get("verdict"),
-            "violations": [
-                self._line(str(v.get("message"))) for v in certificate.get("violations") or ()
-            ][:MOST_FAULTS],
             "tried": [
                 f"{agent} ({signature.split(':')[0]})"
                 for agent, signature in question.values.get("tried") or ()
@@ -165,7 +283,7 @@ def _environment() -> "Environment":
 
 @cache
 def _pages(names: tuple[str, ...]) -> str:
-    values = {**syntax_values(), **document_values()}
+    values = document_values()
     return "\n".join(_environment().get_template(name).render(values) for name in names)
 
 

@@ -2,7 +2,7 @@
 
 A server that holds answers to a schema knows neither maps with free keys nor bounds. A blueprint,
 a requirements document and the value of a patch so travel as JSON text in a string, and bounds as
-words. What comes back is held against :data:`engiagent.agents.questions.SCHEMAS` like any answer.
+words. What comes back is held against :data:`engiagent.agents.protocol.SCHEMAS` like any answer.
 """
 
 import json
@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any, Final
 
-from engiagent.agents.engines.quoting import Quoting
-from engiagent.agents.engines.shortform import Placing, in_full
-from engiagent.agents.questions import SCHEMAS
+from engiagent.agents.engines.shortform import Placing, Quoting, in_full
+from engiagent.agents.protocol import SCHEMAS
 from engiagent.errors import EngiagentError
 from engiagent.io.jsontext import loads_strict
 from engiagent.text import Problem

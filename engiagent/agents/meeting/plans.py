@@ -23,7 +23,6 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import Core, ExpressionDef, VariableDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
-from engiagent.explain.explaining import explained, reasons
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
@@ -56,8 +55,6 @@ class Side:
     folder: Path | None
     program: Program
     schedule: Any  # as ``to_dataset`` gives it; what a solver claims stands in its attributes
-    # the solver's own account, for why there is no plan; None where it was not stored
-    result: SolverResult | None = None
     written: str = ""  # hash of the blueprint as it was written; empty for that of ``blueprint``
     isolated: bool = True  # whether what is solved of this reading is solved in a child process
 
@@ -96,16 +93,6 @@ class Side:
         """Return the checker's view of a plan in this reading's names."""
         return Bench(self.declarations, self.plan if plan is None else plan)
 
-    def trouble(self) -> str:
-        """Return why there is no best plan: statements that clash, or quantities that grow."""
-        if self.result is None:
-            return ""
-        given = (self.blueprint, self.program, self.result, self.folder or Path(), None)
-        try:
-            return "; ".join(reasons(explained(*given, name="reading")))
-        except EngiagentError:
-            return ""
-
     def values(self) -> dict[str, Values]:
         """Return the plan by quantity: variables, and expressions that name one."""
         bench, found = self.bench(), {}
@@ -135,7 +122,7 @@ def solve_reading(
     program = compile_blueprint(full, folder)
     result = solve(program, options, isolate=isolate)
     schedule = to_dataset(program, result)
-    return Side(full, folder, program, schedule, result, blueprint.sha256, isolate)
+    return Side(full, folder, program, schedule, blueprint.sha256, isolate)
 
 
 def on_grid(block: ColumnBlock, values: Floats) -> Floats:
@@ -174,40 +161,22 @@ class Mapped:
 
 
 def mapped(values: Mapping[str, Values], side: Side) -> Mapped:
-    """Return a plan, given by quantity, in the variables of ``side``.
-
-    A quantity left over on both is paired by dimension and index shape where that is unique.
-    """
+    """Return a plan, given by quantity, in the variables of ``side``."""
     shared: dict[str, Floats] = {}
     pairs: dict[str, str] = {}
     faults: list[str] = []
-    left: list[VariableDef] = []
+    left: list[str] = []
     for v in side.core.decision_variables:
         key = v.quantity or v.name
         if key not in values:
-            left.append(v)
+            left.append(v.name)
             continue
         found = _aligned(values[key], v, side)
         if isinstance(found, str):
             faults.append(f"{key}: {found}")
         else:
             shared[v.name], pairs[v.name] = found, key
-    rest = {k: x for k, x in values.items() if k not in pairs.values()}
-    for v in left:
-        fitting = [k for k, x in rest.items() if _alike(x, v, side)]
-        rivals = [w for w in left if any(_alike(rest[k], w, side) for k in fitting)]
-        if len(fitting) == 1 and len(rivals) == 1 and v.role != "auxiliary":
-            found = _aligned(rest[fitting[0]], v, side)
-            if not isinstance(found, str):
-                shared[v.name], pairs[v.name] = found, fitting[0]
-    own = tuple(v.name for v in left if v.name not in shared)
-    return Mapped(shared, pairs, own, tuple(faults))
-
-
-def _alike(values: Values, v: VariableDef, side: Side) -> bool:
-    dims, _ = side.declarations.dims(v.index)
-    shapes = [[(dim.root.kind, dim.size) for dim in known] for known in (dims, values.dims)]
-    return side.units[v.name].dimension == values.unit.dimension and shapes[0] == shapes[1]
+    return Mapped(shared, pairs, tuple(left), tuple(faults))
 
 
 def _aligned(values: Values, v: VariableDef, side: Side) -> Floats | str:

@@ -1,16 +1,18 @@
-"""What a script may take, and what it may read beside its own folder."""
+"""What a script may take and read, and its answer, read as if an enemy had written it."""
 
 import os
 import site
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from engiagent.errors import InputError
+from engiagent.io.files import open_inside
+from engiagent.io.jsontext import loads_strict
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,6 @@ class Limits:
         memory = cls.memory_mb if memory_mb is None else int(memory_mb)
         return cls(seconds=seconds, cpu_seconds=cpu, memory_mb=memory)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the limits as JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Layers:
@@ -57,7 +55,6 @@ class Layers:
     no_new_privs: bool = False  # whether privileges are dropped for good
     landlock: int = 0  # the version of Landlock's interface; 0 without it
     seccomp: bool = False  # whether system calls are filtered
-    bubblewrap: bool = False  # whether namespaces of its own are around all that
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -70,19 +67,7 @@ class Layers:
             f"!{name}" if name in self.missing else name for name in ("limits", "no_new_privs")
         ]
         parts.append(f"landlock {self.landlock}" if self.landlock else "!landlock")
-        parts.append("seccomp" if self.seccomp else "!seccomp")
-        return ", ".join([*parts, *(["bubblewrap"] if self.bubblewrap else [])])
-
-    @classmethod
-    def of(cls, found: Mapping[str, Any], bubblewrap: bool) -> "Layers":
-        """Return the layers that a confined process reported."""
-        return cls(
-            bool(found.get("limits")),
-            bool(found.get("no_new_privs")),
-            int(found.get("landlock") or 0),
-            bool(found.get("seccomp")),
-            bubblewrap,
-        )
+        return ", ".join([*parts, "seccomp" if self.seccomp else "!seccomp"])
 
 
 _PACKAGES: Final = ("site-packages", "dist-packages")
@@ -100,32 +85,19 @@ _SYSTEM: Final = (
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 
 
-@dataclass(frozen=True)
-class Places:
-    """What may be read, and which folders only listed.
-
-    This package itself is not among them: the answers to its problems lie in it.
-    """
-
-    readable: tuple[str, ...]
-    listable: tuple[str, ...]
-    writable: tuple[str, ...] = ("/dev/null",)
-
-
 @cache
-def places() -> Places:
-    """Return what this interpreter and its packages need."""
+def places() -> Mapping[str, list[str]]:
+    """Return what this interpreter and its packages need to read, list and write.
+
+    This package is not among it: the answers to its problems lie in it.
+    """
     listable = list(dict.fromkeys(_folders()))
     readable = [entry for folder in listable for entry in _entries(folder)]
     base = Path(sys.base_prefix) / "lib"
     readable += [str(path) for path in base.glob("libpython*")]
     readable += [path for path in _SYSTEM if os.path.exists(path)]
-    return Places(tuple(dict.fromkeys(readable)), tuple(listable))
-
-
-def package_root() -> str:
-    """Return the folder from which this package is imported."""
-    return str(Path(__file__).resolve().parents[3])
+    unique = list(dict.fromkeys(readable))
+    return {"readable": unique, "listable": listable, "writable": ["/dev/null"]}
 
 
 def _folders() -> Iterator[str]:
@@ -143,3 +115,35 @@ def _entries(folder: str) -> Iterator[str]:
         if own or name in _PACKAGES or (python and name.startswith("python")):
             continue
         yield os.path.join(folder, name)
+
+
+RESULT: Final = "schedule.json"
+OBJECTIVE: Final = "objective"
+MOST_MARKS: Final = 2_000_000
+MOST_BYTES: Final = 40_000_000
+
+
+def read_answer(folder: Path, max_bytes: int) -> str:
+    """Return the text of the schedule that a script left, which any schedule's reader can read."""
+    from engiagent.verify.reading import read_content  # needs numpy; to run a script nobody does
+
+    content = open_inside(folder, RESULT, max_bytes=min(max_bytes, MOST_BYTES))
+    # What is too large to be parsed is refused before any of it is.
+    for what, mark in (("values", b","), ("lists", b"[")):
+        if content.count(mark) > MOST_MARKS:
+            raise InputError(f"more than {MOST_MARKS} {what}", RESULT)
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError("the answer is no UTF-8 text", RESULT) from None
+    value = loads_strict(text, RESULT) if content.count(b"{") == 1 else None
+    if not isinstance(value, dict) or not value:
+        expected = '{"battery.charge [kW]": [0.0]}'
+        raise InputError("the answer is no object of numbers", RESULT, expected=expected)
+    found = read_content(value)
+    claims = [name for name in found.claims if name != OBJECTIVE]
+    if claims:
+        raise InputError(f"{claims[0]}: no number", RESULT, expected="finite numbers")
+    for fault in found.faults.values():
+        raise fault
+    return text

@@ -1,23 +1,184 @@
 """A script run in the sandbox: started, watched from outside, ended, and what it left behind."""
 
+import json
 import os
+import selectors
 import shutil
 import signal
+import stat
 import subprocess
+import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from engiagent.errors import InputError, SandboxError
 from engiagent.io.files import open_inside
-from engiagent.run.sandbox.answer import Schedule, read_answer
-from engiagent.run.sandbox.limits import Layers, Limits
-from engiagent.run.sandbox.outside import MB, Watched, execute
+from engiagent.run.sandbox.limits import RESULT, Layers, Limits, places, read_answer
 
-Isolation = Literal["auto", "unsafe"]
+MB: Final = 1_000_000
+_POLL: Final = 0.05
+_REPORT_BYTES: Final = 10_000
+
+
+@dataclass
+class Watched:
+    """What is known of a child while it runs."""
+
+    output: bytearray = field(default_factory=bytearray)
+    report: bytearray = field(default_factory=bytearray)
+    ended_for: str | None = None
+    code: int = 0  # of its end; that of a signal is negative
+
+
+def execute(
+    work: Path, limits: Limits, required: tuple[str, ...], script: str
+) -> tuple[Watched, float]:
+    """Start the child, watch it to its end, and return what it said and how long that took."""
+    if not hasattr(os, "fork"):
+        raise SandboxError((), "this system has no sandbox for scripts; nothing was run")
+    reading, writing = os.pipe()
+    began = time.monotonic()
+    try:
+        plan = {
+            "parent": os.getpid(),
+            "work": str(work),
+            "script": script,
+            "result": RESULT,
+            "report": writing,
+            "required": required,
+            "limits": vars(limits),
+            **places(),
+        }
+        child = subprocess.Popen(
+            [*_interpreter(), json.dumps(plan)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=_environment(work),
+            cwd=work,
+            pass_fds=(writing,),
+            start_new_session=True,
+        )
+    except OSError as error:
+        os.close(reading)
+        raise SandboxError((), f"the sandbox cannot be started: {error}") from None
+    finally:
+        os.close(writing)
+    watched = Watched()
+    with child, os.fdopen(reading, "rb", buffering=0) as report:
+        try:
+            _watch(child, report, watched, work, limits)
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+            watched.code = child.wait()
+    return watched, time.monotonic() - began
+
+
+def _interpreter() -> list[str]:
+    root = str(Path(__file__).resolve().parents[3])
+    start = (
+        f"import sys; sys.path.insert(0, {root!r}); "
+        f"from engiagent.run.sandbox.child import main; main({root!r})"
+    )
+    return [sys.executable, "-I", "-B", "-c", start]
+
+
+def _environment(work: Path) -> dict[str, str]:
+    """Return all of the environment that a script sees; nothing of it is this process's."""
+    return {
+        "HOME": str(work),
+        "TMPDIR": str(work),
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/bin:/bin",
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def _watch(
+    child: subprocess.Popen[bytes], report: Any, watched: Watched, work: Path, limits: Limits
+) -> None:
+    """Read what the child says until it ends or must be ended."""
+    deadline = time.monotonic() + limits.seconds
+    look = time.monotonic() + _POLL
+    assert child.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ, watched.output)
+        selector.register(report, selectors.EVENT_READ, watched.report)
+        while selector.get_map() or child.poll() is None:
+            for key, _ in selector.select(_POLL):
+                data = os.read(key.fd, 1 << 16)
+                if data:
+                    key.data.extend(data)
+                else:
+                    selector.unregister(key.fileobj)
+            if time.monotonic() >= look:
+                watched.ended_for = _exceeded(work, limits, child.pid)
+                look = time.monotonic() + _POLL
+            if len(watched.output) > limits.output_kb * 1000:
+                del watched.output[int(limits.output_kb * 1000) :]
+                watched.ended_for = "output_kb"
+            if len(watched.report) > _REPORT_BYTES:
+                watched.ended_for = "output_kb"
+            if _threads(child.pid) > limits.threads:
+                watched.ended_for = "threads"
+            if time.monotonic() > deadline:
+                watched.ended_for = "seconds"
+            if watched.ended_for is not None:
+                return
+    watched.ended_for = _exceeded(work, limits)
+
+
+def _exceeded(work: Path, limits: Limits, pid: int | None = None) -> str | None:
+    """Return which limit the folder's content breaks; of a running child also what has no name."""
+    count, size = 0, 0 if pid is None else _unlinked(work, limits, pid)
+    for place, folders, names in os.walk(work, followlinks=False):
+        count += len(folders) + len(names)
+        if count > limits.files:
+            return "files"
+        for name in names:
+            with suppress(OSError):
+                status = os.lstat(os.path.join(place, name))
+                size += max(status.st_size, status.st_blocks * 512)
+    return "folder_mb" if size > limits.folder_mb * MB else None
+
+
+def _unlinked(work: Path, limits: Limits, pid: int) -> int:
+    """Return the bytes of removed files of the folder that a process still holds.
+
+    A file that is removed while it is open takes its space until it is closed. One that is mapped
+    and closed shows no size, so that it counts as the largest that a file may be.
+    """
+    sizes: dict[int, int] = {}
+    device = os.stat(work).st_dev
+    with suppress(OSError):
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            with suppress(OSError):
+                status = os.stat(entry.path)
+                if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+                    used = max(status.st_size, status.st_blocks * 512)
+                    sizes |= {status.st_ino: used} if status.st_dev == device else {}
+    with suppress(OSError), open(f"/proc/{pid}/maps", encoding="utf-8") as lines:
+        for line in lines:
+            parts = line.split(maxsplit=5)
+            if line.rstrip().endswith("(deleted)") and parts[5].startswith(f"{work}/"):
+                sizes.setdefault(int(parts[4]), limits.file_mb * MB)
+    return sum(sizes.values())
+
+
+def _threads(pid: int) -> int:
+    with suppress(OSError, ValueError, IndexError):
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+        return int(text.rsplit(b")", 1)[1].split()[17])
+    return 0
+
+
 Status = Literal["done", "failed", "limit"]
 
 SCRIPT: Final = "model.py"
@@ -38,10 +199,8 @@ class ScriptResult:
 
     status: Status  # ``done`` with a readable answer, ``limit`` when it was ended, else ``failed``
     reason: str | None  # why it is not ``done``
-    # numbers by the name that the script gave them, each an array; units may stand in the names, as
-    # ``battery.charge [kW]``
-    schedule: Schedule
-    objective: float | None  # what the script claims; the checker works it out itself
+    # the text of its schedule: numbers by name, as ``battery.charge [kW]``; empty without one
+    answer: str
     output: str  # what it printed, its errors among it
     # code, signal: how its process ended; None where it did not end by itself
     code: int | None
@@ -51,33 +210,22 @@ class ScriptResult:
 
 
 def run_script(
-    path: Path,
-    data_folder: Path | None = None,
-    limits: Limits | None = None,
-    *,
-    files: tuple[str, ...] | None = None,
-    isolation: Isolation = "auto",
+    text: str, folder: Path | None, files: Sequence[str], limits: Limits
 ) -> ScriptResult:
-    """Run a Python script where it can touch nothing but a folder of its own.
+    """Run a Python script with copies of some files of a folder, and nothing else.
 
-    The script finds copies of the data beside itself, and writes its schedule as JSON into the
-    file that its first argument names, ``schedule.json``: an object of numbers or lists of
-    numbers by quantity.
-
-    ``path``: the script; it is copied. ``data_folder``, ``files``: whence data are copied: the
-    named files, or every plain file that lies there. ``limits``: what it may take. ``isolation``:
-    ``auto`` takes every layer that the machine has and refuses without the essential ones;
-    ``unsafe`` takes what there is. Raises SandboxError when the machine lacks a layer; nothing was
-    run then; InputError when the script or a file is unreadable.
+    It writes its schedule as JSON into the file that its first argument names, ``schedule.json``:
+    an object of numbers or lists of numbers by quantity. Raises SandboxError when the machine lacks
+    a layer, and nothing was run then; InputError when a file is unreadable.
     """
-    allowed = limits or Limits()
-    real = path.resolve()  # the user's own link may be followed
-    script = open_inside(real.parent, real.name)
     work = Path(os.path.realpath(tempfile.mkdtemp(prefix="engiagent-script-")))
     try:
-        _copy(data_folder, files, work)
-        (work / SCRIPT).write_bytes(script)
-        return _run(work, allowed, isolation)
+        for name in files:
+            assert folder is not None
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / name).write_bytes(open_inside(folder, name))
+        (work / SCRIPT).write_text(text, encoding="utf-8", errors="replace")
+        return _run(work, limits)
     finally:
         _remove(work)
 
@@ -86,81 +234,48 @@ def layers() -> Layers:
     """Return what this machine gives, found by confining a process that does nothing else."""
     work = Path(os.path.realpath(tempfile.mkdtemp(prefix="engiagent-probe-")))
     try:
-        wrapped = bubblewrap()
-        watched, _ = execute(work, Limits(), (), wrapped, script="")
-        return Layers.of(_first(watched), wrapped is not None)
+        watched, _ = execute(work, Limits(), (), script="")
+        return _layers(watched)
     except SandboxError:
         return Layers()
     finally:
         _remove(work)
 
 
-@cache
-def bubblewrap() -> str | None:
-    """Return the path of bubblewrap where it works, which a run of it shows."""
-    found = shutil.which("bwrap")
-    if found is None:
-        return None
-    work = Path(os.path.realpath(tempfile.mkdtemp(prefix="engiagent-probe-")))
-    try:
-        watched, _ = execute(work, Limits(seconds=10), (), found, script="")
-        return found if len(watched.said()) == 2 else None
-    except SandboxError:
-        return None
-    finally:
-        _remove(work)
-
-
-def _run(work: Path, limits: Limits, isolation: Isolation) -> ScriptResult:
-    required = _REQUIRED if isolation == "auto" else ()
-    wrapped = bubblewrap()
-    watched, seconds = execute(work, limits, required, wrapped, SCRIPT)
-    held = Layers.of(_first(watched), wrapped is not None)
-    missing = tuple(name for name in required if name in held.missing)
-    if missing:
-        raise SandboxError(missing)
-    end = next((said for said in watched.said()[1:] if "code" in said), None)
-    why = watched.ended_for or (end or {}).get("why")
-    code, ended_by = (end or {}).get("code"), (end or {}).get("signal") or None
+def _run(work: Path, limits: Limits) -> ScriptResult:
+    watched, seconds = execute(work, limits, _REQUIRED, SCRIPT)
+    held = _layers(watched)
+    if held.missing:
+        raise SandboxError(held.missing)
+    code, ended_by = max(watched.code, 0), max(-watched.code, 0) or None
+    why = watched.ended_for
     if ended_by == getattr(signal, "SIGXCPU", None) and why is None:
         why = "cpu_seconds"
     output = bytes(watched.output).decode("utf-8", errors="replace")
     status, reason = _how_it_ended(why, code, ended_by, output, limits)
-    schedule: Schedule = {}
-    objective = None
+    answer = ""
     if status == "done":
         try:
-            schedule, objective = read_answer(work, limits.file_mb * MB)
+            answer = read_answer(work, limits.file_mb * MB)
         except InputError as error:
             status, reason = "failed", str(error)
-    return ScriptResult(
-        status,
-        reason,
-        schedule,
-        objective,
-        output,
-        None if ended_by else code,
-        ended_by,
-        seconds,
-        held,
-    )
+    own = None if ended_by else code
+    return ScriptResult(status, reason, answer, output, own, ended_by, seconds, held)
 
 
-def _first(watched: Watched) -> dict[str, Any]:
+def _layers(watched: Watched) -> Layers:
     """Return which layers the child reported, before any line of the script ran."""
-    said = watched.said()
-    if not said or "limits" not in said[0]:
-        text = bytes(watched.output).decode("utf-8", errors="replace").strip()
-        last = text.splitlines()[-1] if text else "its process said nothing"
-        raise SandboxError((), f"the sandbox did not come up: {last}")
-    return said[0]
+    with suppress(ValueError, IndexError):
+        found = json.loads(bytes(watched.report).splitlines()[0])
+        return Layers(**{item.name: found.get(item.name, False) for item in fields(Layers)})
+    text = bytes(watched.output).decode("utf-8", errors="replace").strip()
+    last = text.splitlines()[-1] if text else "its process said nothing"
+    raise SandboxError((), f"the sandbox did not come up: {last}")
 
 
 def _how_it_ended(
-    why: str | None, code: int | None, ended_by: int | None, output: str, limits: Limits
+    why: str | None, code: int, ended_by: int | None, output: str, limits: Limits
 ) -> tuple[Status, str | None]:
-    if why is None and code is None:
-        return "failed", "the sandbox was ended from outside"
     if why is not None:
         return "limit", _WHY[why].format(f"{getattr(limits, why):g}")
     last = output.strip().splitlines()[-1] if output.strip() else "it printed nothing"
@@ -171,31 +286,6 @@ def _how_it_ended(
     if code != 0:
         return "failed", f"the script ended with exit code {code}: {last}"
     return "done", None
-
-
-# -- the folder -------------------------------------------------------------------------------
-
-
-def _copy(source: Path | None, files: tuple[str, ...] | None, work: Path) -> None:
-    if source is None:
-        return
-    names = files
-    if names is None:
-        try:
-            found = [entry for entry in os.scandir(source) if entry.is_file(follow_symlinks=False)]
-        except OSError as error:
-            raise InputError(
-                "the data folder cannot be read",
-                file=str(source),
-                found=error.strerror,
-                expected="a readable folder",
-            ) from None
-        names = tuple(sorted(entry.name for entry in found))
-    for name in names:
-        content = open_inside(source, name)
-        target = work / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
 
 
 def _remove(work: Path) -> None:

@@ -1,1 +1,0 @@
-"""Measuring engiagent itself: suites of runs, scripted servers."""
