@@ -162,7 +162,7 @@ def test_bad_plant_says_what_to_give() -> None:
             minimum_part_load=0.4,
             minimum_unloading=0.2,
         )
-    with pytest.raises(ParameterError, match="1.2 %"):
+    with pytest.raises(ParameterError, match=r"1\.2 %"):
         CarnotCop(fraction=1.2)
     with pytest.raises(ParameterError, match="the heating load is nan"):
         PUMP.operate(float("nan"), source=0.0, sink=35.0)

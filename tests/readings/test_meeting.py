@@ -1,6 +1,7 @@
 """Two readings of one problem: honest pairs meet, wrong ones are named, nothing empty confirms."""
 
 import shutil
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
