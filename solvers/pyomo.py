@@ -334,7 +334,7 @@ def _run_built(
     built.model.solutions.load_from(results)
     values = [variable.value for variable in built.variables]
     x = [at if value is None else value for value, at in zip(values, rest.tolist(), strict=True)]
-    bound = getattr(results.problem[0], "lower_bound", None)
+    bound: Any = getattr(results.problem[0], "lower_bound", None)
     known = isinstance(bound, int | float) and bool(np.isfinite(bound))
     row_dual = None
     if duals and len(built.model.dual):

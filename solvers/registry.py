@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Final
 
 from engiagent.errors import EngiagentError
-from engiagent.solvers.adapter import INSTALL, Adapter
+from engiagent.solvers.adapter import Adapter
 
 BACKENDS: Final = {
     "highs": "engiagent.solvers.linear",
@@ -44,17 +44,9 @@ def adapter(backend: str) -> Adapter:
 
 def from_module(backend: str, module: ModuleType) -> Adapter:
     """Return the adapter that a module's data and its function ``solve_here`` make."""
-    return Adapter(
-        backend,
-        module.NAME,
-        module.CLASSES,
-        module.FEATURES,
-        module.OPTIONS,
-        module.REQUIRES,
-        module.solve_here,
-        getattr(module, "INSTALL", INSTALL),
-        getattr(module, "VERSION", None),
-    )
+    names = ("NAME", "CLASSES", "FEATURES", "OPTIONS", "REQUIRES", "solve_here")
+    own = (getattr(module, name) for name in names)
+    return Adapter(backend, *own, own_version=getattr(module, "VERSION", None))
 
 
 def is_available(backend: str) -> bool:

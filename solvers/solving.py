@@ -183,8 +183,8 @@ def _examined(program: Program, result: SolverResult) -> SolverResult:
         f"{worst.place} by {worst.amount:.2g}"
     )
     wrong = _told(program, "error", reason, result.solver, result.solver_version)
-    counts = {"iterations": result.iterations, "nodes": result.nodes}
-    return replace(wrong, bound=result.bound, **counts)
+    counted = replace(wrong, iterations=result.iterations, nodes=result.nodes)
+    return replace(counted, bound=result.bound)
 
 
 def _nothing_to_decide(program: Program) -> SolverResult:
@@ -197,8 +197,8 @@ def _nothing_to_decide(program: Program) -> SolverResult:
         return replace(wrong, farkas=(low > 0).astype(float) - (high < 0))
     value = program.objective_at(x)
     best = _told(program, "optimal", "optimal", "engiagent", __version__)
-    duals = {"row_dual": np.zeros(program.row_count), "column_dual": x}
-    return replace(best, x=x, **duals, objective=value, bound=value, gap=0.0)
+    priced = replace(best, row_dual=np.zeros(program.row_count), column_dual=x)
+    return replace(priced, x=x, objective=value, bound=value, gap=0.0)
 
 
 def _contradiction(program: Program, reason: str) -> SolverResult:

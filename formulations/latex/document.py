@@ -112,7 +112,7 @@ class _Document:
         return ", ".join(shown) + (r", \dots" if size > 2 * FEW else "")
 
     def _parameters(self) -> list[str]:
-        columns = "p{.19}p{.19}p{.1}p{.2}p{.18}"
+        columns = "p{.19}p{.25}p{.1}p{.33}"
         lines = self._table("parameters", self._parameter, columns)
         for d in self.core.parameters:
             if _is_formula(d) and width(self.printer.text(d.value)) > NARROW:
@@ -127,7 +127,6 @@ class _Document:
             "Value": self._value(d),
             "Unit": units_text(d.unit),
             "Meaning": escaped(d.description or ""),
-            "Source": escaped(_source_text(d.source_reference)),
         }
 
     def _value(self, d: ParameterDef) -> str:
@@ -246,23 +245,3 @@ def _leaves(value: Any) -> Iterable[Any]:
 def _label_text(label: Any) -> str:
     """Return an element of a set as text."""
     return f"({', '.join(map(str, label))})" if isinstance(label, tuple) else str(label)
-
-
-def _source_text(source: Any) -> str:
-    """Return where a number comes from, in a few words."""
-    if source is None:
-        return ""
-    if isinstance(source, str):
-        return source
-    if isinstance(source, tuple):
-        return "; ".join(_source_text(part) for part in source)
-    kind = str(source.get("kind", ""))
-    for word in ("quote", "reason", "note"):
-        if source.get(word):
-            text = str(source[word])
-            return f"\u201c{text}\u201d" if word == "quote" else f"{kind}: {text}"
-    if kind == "file":
-        places = [f"{w} {source[w]}" for w in ("column", "row") if source.get(w) is not None]
-        return ", ".join([str(source.get("file", "")), *places])
-    inner = source.get("of")
-    return f"{kind}: {_source_text(inner)}" if inner else kind

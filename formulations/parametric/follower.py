@@ -134,12 +134,13 @@ def _named(block: Any) -> tuple[str, int]:
 
 
 def _differences(live: Program, plain: Program) -> Iterator[str]:
-    if len(live.indicators.rows) != len(plain.indicators.rows) or len(live.sos1) != len(plain.sos1):
-        yield "a conditional row"
-    if bool(live.nonlinear) != bool(plain.nonlinear):
-        yield "a function that is not linear"
-    if bool(len(live.products.rows)) != bool(len(plain.products.rows)):
-        yield "a product"
+    for what, count in (
+        ("a conditional row", lambda p: (len(p.indicators.rows), len(p.sos1))),
+        ("a function that is not linear", lambda p: bool(p.nonlinear)),
+        ("a product", lambda p: len(p.products.rows) > 0),
+    ):
+        if count(live) != count(plain):
+            yield what
     for name in ("cost", "row_lower", "row_upper"):
         if not _close(getattr(live, name), getattr(plain, name)):
             yield name.replace("_", " ")

@@ -84,7 +84,6 @@ RETRIES: Final = 4
 """Further starts where none has led to a point that keeps all rows."""
 STATIONARY: Final = 1e-5
 LEAST_TIME: Final = 1e-4
-ROOM: Final = 1e-8
 FAR: Final = 1e3
 """How far from zero the middle of two bounds may lie to be a start."""
 SPREAD: Final = 10.0
@@ -227,12 +226,10 @@ class _Solver:
         sign = -1.0 if program.sense == "maximize" else 1.0
         rows = casadi.densify(made.rows)
         parts = {"x": made.x, "f": casadi.densify(sign * made.objective), "g": rows}
-        low, high = self._limits()
         try:
             solver = self.make("solver", self.plugin, parts, settings)
-            found = solver(
-                x0=start, lbx=program.column_lower, ubx=program.column_upper, lbg=low, ubg=high
-            )
+            columns = {"lbx": program.column_lower, "ubx": program.column_upper}
+            found = solver(x0=start, **columns, lbg=program.row_lower, ubg=program.row_upper)
         except RuntimeError as error:
             lines = [line for line in str(error).splitlines() if line.strip()]
             cause = lines[-1][:200] if lines else type(error).__name__
@@ -255,16 +252,6 @@ class _Solver:
         dual = -sign * np.asarray(found["lam_g"], dtype=np.float64).ravel()
         iterations = int(stats.get("iter_count", 0))
         return replace(self._ending(kind, words), iterations=iterations, x=x, row_dual=dual)
-
-    def _limits(self) -> tuple[Floats, Floats]:
-        """Return the limits of the rows; more equations than columns get a little room."""
-        program = self.program
-        low, high = program.row_lower, program.row_upper
-        equal = low == high
-        if equal.sum() > (program.column_lower < program.column_upper).sum():
-            room = np.where(equal, ROOM * np.maximum(1.0, np.abs(high)), 0.0)
-            low, high = low - room, high + room
-        return low, high
 
     def _ending(self, kind: str, words: str) -> Ending:
         return Ending(kind=kind, words=words, solver=self.name, version=self.version)
