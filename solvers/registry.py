@@ -11,7 +11,7 @@ BACKENDS: Final = {
     "highs": "engiagent.solvers.linear",
     "chain": "engiagent.solvers.chain.solving",
     "exclusive": "engiagent.solvers.exclusivity",
-    "scip": "engiagent.solvers.scip.adapter",
+    "scip": "engiagent.solvers.scip",
     "piqp": "engiagent.solvers.convex.piqp",
     "clarabel": "engiagent.solvers.convex.cvxpy",
     "osqp": "engiagent.solvers.convex.cvxpy",
@@ -44,9 +44,16 @@ def adapter(backend: str) -> Adapter:
 
 def from_module(backend: str, module: ModuleType) -> Adapter:
     """Return the adapter that a module's data and its function ``solve_here`` make."""
-    names = ("NAME", "CLASSES", "FEATURES", "OPTIONS", "REQUIRES", "solve_here")
-    own = (getattr(module, name) for name in names)
-    return Adapter(backend, *own, own_version=getattr(module, "VERSION", None))
+    return Adapter(
+        backend,
+        module.NAME,
+        module.CLASSES,
+        module.FEATURES,
+        module.OPTIONS,
+        module.REQUIRES,
+        module.solve_here,
+        own_version=getattr(module, "VERSION", None),
+    )
 
 
 def is_available(backend: str) -> bool:
