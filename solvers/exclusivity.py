@@ -32,8 +32,7 @@ from engiagent.solvers.adapter import Feature, Need, Watch
 from engiagent.solvers.chain.cuts import with_cuts
 from engiagent.solvers.chain.solving import solve_chain
 from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
-from engiagent.solvers.structure.chain import StorageChain, find_chain
-from engiagent.solvers.structure.entries import Entries, entries_of
+from engiagent.solvers.structure.chain import Entries, StorageChain, entries_of, find_chain
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -18,7 +18,7 @@ from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import ELEMENTARY, Floats, atoms
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
-from engiagent.solvers.convex.derivatives import reduced_costs
+from engiagent.solvers.convex.optimality import reduced_costs
 from engiagent.solvers.expressions import Algebra, Translator, curved_expressions, curved_rows
 from engiagent.solvers.feasibility import made_whole
 from engiagent.solvers.goals import without_objective

@@ -24,8 +24,8 @@ from engiagent.formulations.classify import ProblemClass, classify
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
-from engiagent.solvers.casadi.graph import graph
-from engiagent.solvers.convex.derivatives import gradient, jacobian
+from engiagent.solvers.casadi.codegen import graph
+from engiagent.solvers.convex.optimality import gradient, jacobian
 from engiagent.solvers.convex.outcome import (
     ACCEPTED,
     Ending,

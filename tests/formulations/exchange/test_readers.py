@@ -10,9 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engiagent.errors import InputError
-from engiagent.formulations.exchange.lp_reader import parse_lp
 from engiagent.formulations.exchange.model import FileModel, SourceText, source_of
-from engiagent.formulations.exchange.mps_reader import parse_mps
+from engiagent.formulations.exchange.readers import parse_lp, parse_mps
 from engiagent.formulations.exchange.to_blueprint import read_model
 from tests.formulations.exchange.programs import highs_of
 
