@@ -13,8 +13,17 @@ from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import ColumnBlock, Goal, Program, RowBlock
-from engiagent.formulations.scripts.algebra import Algebra, Dialect, Names, listed, number
-from engiagent.formulations.scripts.printing import about, body, comment, main
+from engiagent.formulations.scripts.algebra import (
+    Algebra,
+    Dialect,
+    Names,
+    about,
+    body,
+    comment,
+    listed,
+    main,
+    number,
+)
 from engiagent.formulations.scripts.pyomo_text import RESERVED, functions_for, pyomo_head, solving
 from engiagent.formulations.values import Floats, Ints
 

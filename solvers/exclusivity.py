@@ -32,8 +32,7 @@ from engiagent.solvers.adapter import Feature, Need, Watch
 from engiagent.solvers.chain.cuts import with_cuts
 from engiagent.solvers.chain.solving import solve_chain
 from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
-from engiagent.solvers.structure.chain import StorageChain, find_chain
-from engiagent.solvers.structure.entries import Entries, entries_of
+from engiagent.solvers.structure.chain import Entries, StorageChain, entries_of, find_chain
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -111,8 +110,9 @@ def find_exclusivity(program: Program) -> Exclusivity | None:
     chosen = np.concatenate((np.stack((first, first + 1)), packed), axis=1)
     if chosen.shape[1] < FEWEST_PAIRS or len(np.unique(columns[chosen])) < chosen.size:
         return None
-    parts = (part[chosen] for part in (columns, binaries, values, limits, rows))
-    return Exclusivity(*parts, np.concatenate((np.full(len(first), -1), packing)))
+    packs = np.concatenate((np.full(len(first), -1), packing))
+    ends = binaries[chosen], values[chosen], limits[chosen], rows[chosen]
+    return Exclusivity(columns[chosen], *ends, packs)
 
 
 def _switches(
@@ -285,8 +285,8 @@ class _Task:
         gap = relative_gap(plan.objective, bound)
         if gap > max(self.options.gap, 1e-9):
             return None
-        counts = {"nodes": found.nodes, "iterations": found.iterations}
-        return replace(plan, reason="optimal", is_mip=True, bound=bound, gap=gap, **counts)
+        counted = replace(plan, nodes=found.nodes, iterations=found.iterations)
+        return replace(counted, reason="optimal", is_mip=True, bound=bound, gap=gap)
 
     def first_runs(self, x: Floats) -> Bools:
         """Return which pairs run their first column more than their second, shape (k,)."""

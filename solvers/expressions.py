@@ -86,11 +86,6 @@ class Sums:
         ]
 
 
-def _function(translator: Translator, atom: Atom) -> Expressions:
-    function = translator.algebra.functions[atom.function]
-    return [function(inner) for inner in translator.form(atom.args[0])]
-
-
 def _product(translator: Translator, atom: Atom) -> Expressions:
     left = translator.form(atom.args[0])
     if atom.args[0] is atom.args[1]:
@@ -110,10 +105,11 @@ def _power(translator: Translator, atom: Atom) -> Expressions:
 
 
 def _elementary(translator: Translator, atom: Atom) -> Expressions:
-    functions, own = translator.algebra.functions, ELEMENTARY[atom.function]
-    if atom.function in functions or own.otherwise is None:
-        return _function(translator, atom)
-    return [own.otherwise(functions, inner) for inner in translator.form(atom.args[0])]
+    functions, inner = translator.algebra.functions, translator.form(atom.args[0])
+    otherwise = ELEMENTARY[atom.function].otherwise
+    if atom.function in functions or otherwise is None:
+        return [functions[atom.function](element) for element in inner]
+    return [otherwise(functions, element) for element in inner]
 
 
 _RULES: Final[dict[str, Callable[[Translator, Atom], Expressions]]] = {

@@ -18,7 +18,7 @@ from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.formulations.values import ELEMENTARY, Floats, atoms
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
-from engiagent.solvers.convex.derivatives import reduced_costs
+from engiagent.solvers.convex.optimality import reduced_costs
 from engiagent.solvers.expressions import Algebra, Translator, curved_expressions, curved_rows
 from engiagent.solvers.feasibility import made_whole
 from engiagent.solvers.goals import without_objective
@@ -334,7 +334,7 @@ def _run_built(
     built.model.solutions.load_from(results)
     values = [variable.value for variable in built.variables]
     x = [at if value is None else value for value, at in zip(values, rest.tolist(), strict=True)]
-    bound = getattr(results.problem[0], "lower_bound", None)
+    bound: Any = getattr(results.problem[0], "lower_bound", None)
     known = isinstance(bound, int | float) and bool(np.isfinite(bound))
     row_dual = None
     if duals and len(built.model.dual):

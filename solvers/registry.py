@@ -5,13 +5,13 @@ from types import ModuleType
 from typing import Final
 
 from engiagent.errors import EngiagentError
-from engiagent.solvers.adapter import INSTALL, Adapter
+from engiagent.solvers.adapter import Adapter
 
 BACKENDS: Final = {
     "highs": "engiagent.solvers.linear",
     "chain": "engiagent.solvers.chain.solving",
     "exclusive": "engiagent.solvers.exclusivity",
-    "scip": "engiagent.solvers.scip.adapter",
+    "scip": "engiagent.solvers.scip",
     "piqp": "engiagent.solvers.convex.piqp",
     "clarabel": "engiagent.solvers.convex.cvxpy",
     "osqp": "engiagent.solvers.convex.cvxpy",
@@ -52,8 +52,7 @@ def from_module(backend: str, module: ModuleType) -> Adapter:
         module.OPTIONS,
         module.REQUIRES,
         module.solve_here,
-        getattr(module, "INSTALL", INSTALL),
-        getattr(module, "VERSION", None),
+        own_version=getattr(module, "VERSION", None),
     )
 
 

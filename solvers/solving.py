@@ -13,7 +13,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Watch
 from engiagent.solvers.chain.solving import try_chain
-from engiagent.solvers.feasibility import ACCEPTED, netted, worst_violation
+from engiagent.solvers.feasibility import ACCEPTED, worst_violation
 from engiagent.solvers.goals import solve_goals
 from engiagent.solvers.measure import divided, factor_of, multiplied, told_divided
 from engiagent.solvers.registry import adapter
@@ -86,7 +86,6 @@ def solve(
         result = by(backend, options.time_limit)
         if others and result.status in GAVE_UP:
             result = _second_try(program, options, result, others, by, started)
-        result = netted(program, result)
     return replace(result, seconds=time.perf_counter() - started)
 
 
@@ -183,8 +182,8 @@ def _examined(program: Program, result: SolverResult) -> SolverResult:
         f"{worst.place} by {worst.amount:.2g}"
     )
     wrong = _told(program, "error", reason, result.solver, result.solver_version)
-    counts = {"iterations": result.iterations, "nodes": result.nodes}
-    return replace(wrong, bound=result.bound, **counts)
+    counted = replace(wrong, iterations=result.iterations, nodes=result.nodes)
+    return replace(counted, bound=result.bound)
 
 
 def _nothing_to_decide(program: Program) -> SolverResult:
@@ -197,8 +196,8 @@ def _nothing_to_decide(program: Program) -> SolverResult:
         return replace(wrong, farkas=(low > 0).astype(float) - (high < 0))
     value = program.objective_at(x)
     best = _told(program, "optimal", "optimal", "engiagent", __version__)
-    duals = {"row_dual": np.zeros(program.row_count), "column_dual": x}
-    return replace(best, x=x, **duals, objective=value, bound=value, gap=0.0)
+    priced = replace(best, row_dual=np.zeros(program.row_count), column_dual=x)
+    return replace(priced, x=x, objective=value, bound=value, gap=0.0)
 
 
 def _contradiction(program: Program, reason: str) -> SolverResult:

@@ -129,4 +129,5 @@ def write_result(path: Path, result: SolverResult) -> None:
 def read_result(path: Path) -> SolverResult:
     """Return a result."""
     header, arrays = read(path)
-    return SolverResult(**header, **arrays)
+    values: dict[str, Any] = {**header, **arrays}
+    return SolverResult(**values)

@@ -42,7 +42,6 @@ def main() -> None:
     channel = os.dup(1)
     os.dup2(2, 1)
     _die_with(parent)
-    _leave_no_core()
     code = 0
     try:
         _solve(folder, channel)
@@ -152,16 +151,6 @@ def _obey(stop: threading.Event, has_point: bool) -> None:
     if not has_point:
         os._exit(STOPPED)
     stop.set()
-
-
-def _leave_no_core() -> None:
-    """Write no memory image into the user's folder when the solver crashes."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
 def _limit_memory(megabytes: float) -> None:

@@ -55,14 +55,12 @@ def read_source(path: Path) -> SourceText:
     data = open_inside(path.parent, path.name, max_bytes=MAX_BYTES)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise InputError(
-            "this is no text", path.name, line, None, "a zero byte", "an LP or MPS file"
-        )
+        raise InputError("this is no text", path.name, line, None, "a zero byte", "LP or MPS")
+    # What old files are in, where they are no UTF-8, never fails.
     try:
-        text = data.decode("utf-8-sig")
+        return source_of(data.decode("utf-8-sig"), path.name)
     except UnicodeDecodeError:
-        text = data.decode("latin-1")  # what old files are in; it never fails
-    return source_of(text, path.name)
+        return source_of(data.decode("latin-1"), path.name)
 
 
 @dataclass

@@ -19,10 +19,9 @@ from engiagent.blueprint.document import SCHEMA, Blueprint
 from engiagent.errors import InputError
 from engiagent.formulations.exchange.draft import Draft, Index, Json, identifier, indexed, scaled
 from engiagent.formulations.exchange.families import Domain, Family, families
-from engiagent.formulations.exchange.lp_reader import parse_lp
 from engiagent.formulations.exchange.model import Column, FileModel, number, read_source
-from engiagent.formulations.exchange.mps_reader import parse_mps
 from engiagent.formulations.exchange.names import unused
+from engiagent.formulations.exchange.readers import parse_lp, parse_mps
 from engiagent.formulations.values import Floats, Ints
 
 FEW: Final = 4

@@ -1,6 +1,6 @@
 """Programs as files in the CPLEX LP format and in free MPS with long names.
 
-Written is what all readers know: linear rows, bounds, whole numbers and a quadratic objective.
+Written is what all readers know: a linear objective, linear rows, bounds and whole numbers.
 Numbers are written so that reading them gives the same doubles; HiGHS's own writer keeps 15 digits.
 Readers of LP files disagree about rows with two sides, and not every pair of sides has a range in
 MPS that gives it back; such a row is written twice, the second time under its name and ``~upper``.
@@ -40,12 +40,6 @@ class _Named:
         names = enumerate(row_names(program, self.objective))
         self.rows = [row for place, name in names for row in _sided(program, place, name)]
 
-    def products(self) -> Iterator[tuple[str, str, float]]:
-        """Yield the terms of the objective that have two columns, the first the later one."""
-        p = self.program.products
-        for first, second, value in zip(p.first, p.second, p.values.tolist(), strict=True):
-            yield self.columns[first], self.columns[second], value
-
     def bounds(self) -> Iterator[tuple[str, float, float]]:
         """Yield the name and the bounds of columns, but where every reader takes 0 and infinity."""
         p = self.program
@@ -74,11 +68,11 @@ def _refuse(program: Program, form: str) -> None:
             f"{form} files have one objective, but the blueprint has several: {names}; "
             "write it with one of them, or with a weighted sum"
         )
-    limit = f"{form} files say linear rows and a quadratic objective only, but"
+    limit = f"{form} files say linear rows and a linear objective only, but"
     advice = "emit it as a script, or bound the variables so that linear rows can say it"
     for what, rows in (
         *((f"the function {p.atom.function!r}", p.row_numbers()) for p in program.nonlinear),
-        ("a product of variables", program.products.of_rows().rows),
+        ("a product of variables", program.products.rows),
         ("a condition that no bound puts into linear rows", program.indicators.rows),
     ):
         for row in rows[:1].tolist():
@@ -136,13 +130,10 @@ def _lp_objective(m: _Named) -> Iterator[str]:
     p = m.program
     yield f"{m.objective}:"
     used = np.zeros(p.column_count, dtype=np.bool_)
-    used[p.row_columns] = used[p.products.first] = used[p.products.second] = True
+    used[p.row_columns] = True
     # A column that stands nowhere else would be lost to readers without a term of its own.
     listed = np.flatnonzero((p.cost != 0.0) | ~used).tolist()
     yield from _terms((float(p.cost[k]), m.columns[k]) for k in listed)
-    squares = [(2.0 * v, f"{a} ^2" if a == b else f"{b} * {a}") for a, b, v in m.products()]
-    if squares:
-        yield from ["+ [" if listed else "[", *_terms(squares), "] / 2"]
     if p.offset:
         yield f"{'-' if p.offset < 0 else '+'} {number(abs(p.offset))}"
 
@@ -178,9 +169,8 @@ def write_mps(program: Program) -> str:
         for row in m.rows
         if row.side and np.isfinite(row.side)
     ]
-    triangle = [f" {b} {a} {number(2.0 * v if a == b else v)}" for a, b, v in m.products()]
-    for title, entries in (("BOUNDS", list(_mps_bounds(m))), ("QUADOBJ", triangle)):
-        lines += [title, *entries] if entries else []
+    entries = list(_mps_bounds(m))
+    lines += ["BOUNDS", *entries] if entries else []
     return "\n".join([*lines, "ENDATA"]) + "\n"
 
 

@@ -1,6 +1,5 @@
 """Blueprints as LaTeX documents, and as formulas."""
 
-from engiagent.formulations.latex.document import emit_latex
-from engiagent.formulations.latex.statements import Formula, formulas
+from engiagent.formulations.latex.document import Formula, emit_latex, formulas
 
 __all__ = ["Formula", "emit_latex", "formulas"]

@@ -27,8 +27,7 @@ from engiagent.formulations.parametric.compiler import (
     dependents,
     structural,
 )
-from engiagent.formulations.parametric.follower import Follower, difference
-from engiagent.formulations.parametric.projection import Projector
+from engiagent.formulations.parametric.projection import Follower, Projector, difference
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.units.unit import UnitError, conversion, parse_unit

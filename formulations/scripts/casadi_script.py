@@ -11,11 +11,13 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify, has_roots
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
-from engiagent.formulations.scripts.algebra import Algebra, Dialect, listed
-from engiagent.formulations.scripts.printing import (
+from engiagent.formulations.scripts.algebra import (
+    Algebra,
+    Dialect,
     about,
     body,
     head,
+    listed,
     main,
     refuse_conditional,
     row_sections,

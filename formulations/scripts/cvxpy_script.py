@@ -10,12 +10,15 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
-from engiagent.formulations.scripts.algebra import Algebra, Dialect, listed, number
-from engiagent.formulations.scripts.printing import (
+from engiagent.formulations.scripts.algebra import (
+    Algebra,
+    Dialect,
     about,
     body,
     head,
+    listed,
     main,
+    number,
     refuse_conditional,
     row_sections,
     side,

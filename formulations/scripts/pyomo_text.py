@@ -7,7 +7,7 @@ from typing import Final
 from engiagent.blueprint.document import Blueprint
 from engiagent.formulations.classify import Classification, classify
 from engiagent.formulations.program import Program
-from engiagent.formulations.scripts.printing import head
+from engiagent.formulations.scripts.algebra import head
 
 DEFAULT_GAP: Final = 1e-6
 """Relative gap at which a branch and bound ends, as in :mod:`engiagent.solvers.result`."""

@@ -3,8 +3,8 @@
 What it finds is a local optimum. It is called ``optimal`` only where the program is known to be
 convex and the multipliers prove it; a point at which it finds no way to feasibility proves
 nothing, so it is never called infeasible. Its linear solver is MUMPS; others of its wheel fail or
-crash. Whatever else CasADi carries, SQP methods, fatrop, solvers of QPs, gets the same graph as
-``casadi:<plugin>``, through ``nlpsol`` or, where that has no such plugin, ``qpsol``.
+crash. Whatever else CasADi carries, SQP methods and fatrop, gets the same graph as
+``casadi:<plugin>``.
 
 Source: A. Wächter, L. T. Biegler, On the implementation of an interior-point filter line-search
 algorithm for large-scale nonlinear programming, doi:10.1007/s10107-004-0559-y.
@@ -24,8 +24,8 @@ from engiagent.formulations.classify import ProblemClass, classify
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
-from engiagent.solvers.casadi.graph import graph
-from engiagent.solvers.convex.derivatives import gradient, jacobian
+from engiagent.solvers.casadi.codegen import graph
+from engiagent.solvers.convex.optimality import gradient, jacobian
 from engiagent.solvers.convex.outcome import (
     ACCEPTED,
     Ending,
@@ -78,13 +78,9 @@ WIDENED: Final = 1e-9
 """By how much it widens bounds. Where feasible points touch a curved row without room, that moves
 the objective by the root of it, so that a second run of a convex program widens none."""
 STARTS: Final = 5
-"""How many starts a small program gets that is not known to be convex."""
-SMALL: Final = 300
-RETRIES: Final = 4
-"""Further starts where none has led to a point that keeps all rows."""
+"""How many starts are tried until one leads to a point that keeps all rows."""
 STATIONARY: Final = 1e-5
 LEAST_TIME: Final = 1e-4
-ROOM: Final = 1e-8
 FAR: Final = 1e3
 """How far from zero the middle of two bounds may lie to be a start."""
 SPREAD: Final = 10.0
@@ -92,7 +88,6 @@ SPREAD: Final = 10.0
 TRIES: Final = 60
 FIRST_MARGINS: Final = (1.0, 1e-2)
 
-QUADRATIC: Final[dict[ProblemClass, Need]] = {"LP": "convex", "QP": "convex"}
 _INNER: Final = {"print_iter": False, "print_header": False, "error_on_fail": False}
 PLUGINS: Final[Mapping[str, Mapping[str, Any]]] = {
     "fatrop": {"fatrop": {"print_level": 0, "tol": 1e-9, "max_iter": 1000}},
@@ -108,7 +103,6 @@ PLUGINS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
 }
 """Quiet and exact; a plugin that is not named here runs with its own defaults."""
-CONIC: Final = ("daqp", "highs", "hpipm", "osqp", "proxqp", "qpoases", "qrqp", "superscs")
 
 
 def member(plugin: str) -> Adapter:
@@ -118,8 +112,8 @@ def member(plugin: str) -> Adapter:
     return Adapter(
         f"casadi:{plugin}",
         f"CasADi ({plugin})",
-        QUADRATIC if plugin in CONIC else CLASSES,
-        FEATURES - {"start"} if plugin in CONIC else FEATURES,
+        CLASSES,
+        FEATURES,
         {name: OPTIONS[name] for name in ("gap", "seed", "threads", "start")},
         REQUIRES,
         partial(solve_here, plugin=plugin, settings=PLUGINS.get(plugin, {})),
@@ -130,18 +124,14 @@ def solve_here(
     program: Program,
     options: SolveOptions,
     watch: Watch | None = None,
-    starts: int | None = None,
     *,
     plugin: str = "ipopt",
     settings: Mapping[str, Any] | None = None,
 ) -> SolverResult:
     """Solve a checked continuous program in this process.
 
-    ``starts``: from how many points to start when the program is not known to be convex; None
-    decides by size. The best local optimum counts. Starts after the first are random, by the seed.
-    ``plugin``, ``settings``: another solver that CasADi carries, with its settings. Raises
-    EngiagentError when the program has whole numbers or conditional rows, or CasADi has no such
-    plugin.
+    Where a start leads to no point that keeps all rows, random ones by the seed follow. ``plugin``,
+    ``settings``: another solver that CasADi carries, with its settings.
     """
     name = NAME if plugin == "ipopt" else f"CasADi ({plugin})"
     reason = discrete_refusal(program)
@@ -149,45 +139,22 @@ def solve_here(
         raise EngiagentError(f"{name} cannot take this program: {reason}; SCIP does")
     began = time.perf_counter()
     with np.errstate(invalid="ignore"):  # of forms that are not convex it takes roots
-        known = classify(program)
-    convex = known.convexity == "convex"
-    wanted = 1 if convex else starts or (STARTS if program.column_count <= SMALL else 1)
+        convex = classify(program).convexity == "convex"
     solver = _Solver(program, name, plugin, settings or {})
-    results: list[SolverResult] = []
-    points = starting_points(program, options.start, options.seed)
-    for count in range(wanted + RETRIES):
-        if count >= wanted and any(result.x is not None for result in results):
-            break
+    for start in islice(starting_points(program, options.start, options.seed), STARTS):
         left = remaining(options, began, LEAST_TIME)
-        if count and left.time_limit == LEAST_TIME:
-            break
-        ending = solver.run(next(points), left, WIDENED)
+        ending = solver.run(start, left, WIDENED)
         result = _worth(program, options, ending, convex)
-        solved = convex and ending.kind == "solved"
-        if solved and result.status == "feasible" and result.x is not None:
+        if convex and ending.kind == "solved" and result.status == "feasible":
+            assert result.x is not None
             left = remaining(options, began, LEAST_TIME)
             again = _worth(program, options, solver.run(result.x, left, 0.0), convex)
             result = again if again.status == "optimal" else result
-        results.append(result)
-        if result.status in ("infeasible", "unbounded", "optimal"):
+        if result.x is not None or result.status in ("infeasible", "unbounded"):
             break
-        if ending.kind in ("limit", "undefined") or solved:
+        if left.time_limit == LEAST_TIME or ending.kind in ("limit", "undefined"):
             break
-    return replace(_best(program, results), seconds=time.perf_counter() - began)
-
-
-def _best(program: Program, results: list[SolverResult]) -> SolverResult:
-    """Return the result with the best point, or the last one when none has any."""
-    last = results[-1]
-    found = [result for result in results if result.objective is not None]
-    if last.status in ("infeasible", "unbounded", "optimal") or not found:
-        return last
-    sign = -1.0 if program.sense == "maximize" else 1.0
-    best = min(found, key=lambda result: sign * (result.objective or 0.0))
-    if len(results) == 1:
-        return best
-    reason = f"{best.reason}; the best of {len(found)} from {len(results)} starts"
-    return replace(best, reason=reason, iterations=sum(r.iterations for r in results))
+    return replace(result, seconds=time.perf_counter() - began)
 
 
 class _Solver:
@@ -199,13 +166,10 @@ class _Solver:
         self.program, self.name, self.plugin = program, name, plugin
         import casadi
 
-        if not (casadi.has_nlpsol(plugin) or casadi.has_conic(plugin)):
-            raise EngiagentError(
-                f"CasADi has no solver {plugin!r} here; among those it has are fatrop, sqpmethod "
-                "and qrqp"
-            )
+        if not casadi.has_nlpsol(plugin):
+            what = f"CasADi has no solver {plugin!r} here"
+            raise EngiagentError(f"{what}; among those it has are fatrop and sqpmethod")
         self.settings = settings
-        self.make = casadi.nlpsol if casadi.has_nlpsol(plugin) else casadi.qpsol
         self.graph = graph(program)
         self.version = distribution_version("casadi") or "unknown"
 
@@ -227,12 +191,10 @@ class _Solver:
         sign = -1.0 if program.sense == "maximize" else 1.0
         rows = casadi.densify(made.rows)
         parts = {"x": made.x, "f": casadi.densify(sign * made.objective), "g": rows}
-        low, high = self._limits()
         try:
-            solver = self.make("solver", self.plugin, parts, settings)
-            found = solver(
-                x0=start, lbx=program.column_lower, ubx=program.column_upper, lbg=low, ubg=high
-            )
+            solver = casadi.nlpsol("solver", self.plugin, parts, settings)
+            columns = {"lbx": program.column_lower, "ubx": program.column_upper}
+            found = solver(x0=start, **columns, lbg=program.row_lower, ubg=program.row_upper)
         except RuntimeError as error:
             lines = [line for line in str(error).splitlines() if line.strip()]
             cause = lines[-1][:200] if lines else type(error).__name__
@@ -255,16 +217,6 @@ class _Solver:
         dual = -sign * np.asarray(found["lam_g"], dtype=np.float64).ravel()
         iterations = int(stats.get("iter_count", 0))
         return replace(self._ending(kind, words), iterations=iterations, x=x, row_dual=dual)
-
-    def _limits(self) -> tuple[Floats, Floats]:
-        """Return the limits of the rows; more equations than columns get a little room."""
-        program = self.program
-        low, high = program.row_lower, program.row_upper
-        equal = low == high
-        if equal.sum() > (program.column_lower < program.column_upper).sum():
-            room = np.where(equal, ROOM * np.maximum(1.0, np.abs(high)), 0.0)
-            low, high = low - room, high + room
-        return low, high
 
     def _ending(self, kind: str, words: str) -> Ending:
         return Ending(kind=kind, words=words, solver=self.name, version=self.version)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engiagent.formulations.program import Program
-from engiagent.solvers.structure.chain import StorageChain
-from engiagent.solvers.structure.entries import Bools, Entries, Floats, Ints
+from engiagent.solvers.structure.chain import Bools, Entries, Floats, Ints, StorageChain
 
 
 @dataclass(frozen=True, eq=False)

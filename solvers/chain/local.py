@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engiagent.solvers.structure.entries import Bools, Floats
+from engiagent.solvers.structure.chain import Bools, Floats
 
 TIE = 1e-12
 """Prices of a step that differ by less, relative to its largest, count as one."""

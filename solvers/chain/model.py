@@ -16,8 +16,7 @@ import numpy as np
 
 from engiagent.formulations.program import Program
 from engiagent.solvers.chain.local import Local
-from engiagent.solvers.structure.chain import StorageChain, single_bounds
-from engiagent.solvers.structure.entries import Bools, Floats, Ints
+from engiagent.solvers.structure.chain import Bools, Floats, Ints, StorageChain, single_bounds
 
 BITS: Final = 200.0
 

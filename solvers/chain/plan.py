@@ -11,8 +11,7 @@ from engiagent.solvers.chain import recursions
 from engiagent.solvers.chain.local import balance_prices, one_way, split_changes, step_cost
 from engiagent.solvers.chain.model import Model, Scale, Steps, UnsuitableError, numbers_at
 from engiagent.solvers.chain.recursions import Kernel, run
-from engiagent.solvers.structure.chain import Singles
-from engiagent.solvers.structure.entries import Bools, Floats, Ints
+from engiagent.solvers.structure.chain import Bools, Floats, Ints, Singles
 
 SNAP: Final = 1e-11
 """How near to a bound, relative to the largest state, a state counts as being at it."""

@@ -15,8 +15,7 @@ from engiagent.solvers.chain.model import Model, UnsuitableError, build_model
 from engiagent.solvers.chain.plan import evaluate
 from engiagent.solvers.chain.recursions import SHORT, Kernel, choose_kernel, keep_memory
 from engiagent.solvers.result import SolveOptions, SolverResult, relative_gap
-from engiagent.solvers.structure.chain import StorageChain, find_chain
-from engiagent.solvers.structure.entries import Entries, Floats
+from engiagent.solvers.structure.chain import Entries, Floats, StorageChain, find_chain
 
 NOISE = 1e-11
 """Up to this share of its terms the reduced cost of an unbounded column counts as zero."""

@@ -26,7 +26,7 @@ from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.solvers.adapter import Adapter, Feature, Need, Watch, distribution_version
 from engiagent.solvers.convex.curvature import of_objective, sums_of_squares
-from engiagent.solvers.convex.derivatives import matrix
+from engiagent.solvers.convex.optimality import matrix
 from engiagent.solvers.convex.outcome import Ending, conclude, discrete_refusal
 from engiagent.solvers.result import SolveOptions, SolverResult
 

@@ -26,8 +26,8 @@ ACCEPTED: Final = 1e-6
 class Ending:
     """How a solver ended, in one of a few words."""
 
-    # ``solved`` (perhaps not to the last digit), ``infeasible``, ``unbounded``, ``limit``,
-    # ``interrupted`` or ``failed``
+    # ``solved`` (perhaps not to the last digit), ``infeasible``, ``unbounded``, ``limit`` or
+    # ``failed``
     kind: str
     words: str  # the solver's own words for it
     solver: str
@@ -45,7 +45,7 @@ def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverR
     found = account is not None and account.violation <= ACCEPTED
     if account is not None and found and account.gap <= ACCEPTED:
         return with_point(ending, "optimal", "optimal", account)
-    if ending.kind not in ("limit", "interrupted") and has_linear_rows(program):
+    if ending.kind != "limit" and has_linear_rows(program):
         point = _feasibility(program, options)
         if point.status == "infeasible":
             return replace(plain(ending, "infeasible", point.reason), farkas=point.farkas)
@@ -53,8 +53,6 @@ def conclude(program: Program, options: SolveOptions, ending: Ending) -> SolverR
     status: Status
     if ending.kind == "limit":
         status, reason = ("feasible" if found else "limit"), f"{ending.words}, {kept}"
-    elif ending.kind == "interrupted":
-        status, reason = "interrupted", f"{ending.words}, {kept}"
     elif account is not None and found:
         status = "feasible"
         reason = f"{ending.words}, but a gap of {account.gap:.1e} to the proven bound is left"

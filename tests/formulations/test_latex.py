@@ -148,14 +148,7 @@ def document() -> dict[str, Any]:
     return {
         "sets": [DAY, EDGES, UNITS],
         "parameters": [
-            parameter(
-                "price",
-                [30.0, 80.5, -5.0, 1e-6],
-                "EUR/MWh",
-                "T",
-                description="50 % & more",
-                source_reference={"kind": "text", "span": [0, 5], "quote": "30 €/MWh"},
-            ),
+            parameter("price", [30.0, 80.5, -5.0, 1e-6], "EUR/MWh", "T", description="50 % & more"),
             parameter("E_max", 200, "kWh", symbol="Ê_max"),
         ],
         "decision_variables": [
@@ -191,7 +184,7 @@ def test_a_document_says_everything() -> None:
     for part in (
         r"\documentclass",
         r"$\mathit{price}_{T}$ & $30$, $80.5$, $-5$, $10^{-6}$ & EUR/\allowbreak{}MWh",
-        r"& 50 \% \& more & ``30 \texteuro{}/\allowbreak{}MWh''",
+        r"& 50 \% \& more",
         r"$\text{Ê\_\allowbreak{}max}$ & $200$ & kWh",
         r"$0 \le \mathit{soc}_{i} \le \text{Ê\_\allowbreak{}max}$",
         r"$\mathit{on}_{g,t} \in \{0, 1\}$",

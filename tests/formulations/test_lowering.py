@@ -216,12 +216,6 @@ def test_binaries_are_put_in_only_where_they_are_needed(
     assert int(zero_or_one.sum()) == binaries
 
 
-def test_a_table_holds_only_between_its_breakpoints() -> None:
-    table = "piecewise(x, (-1, 0, 2), (1, 0, 2))"
-    result = solve(compile_blueprint(blueprint(f"x + 0*{table}", "maximize", [])), isolate=False)
-    assert result.objective == pytest.approx(2.0)
-
-
 def test_a_divisor_that_may_be_zero_is_refused_at_its_place() -> None:
     with pytest.raises(BlueprintError) as caught:
         compile_blueprint(blueprint("x", "minimize", ["1/(y - 2) <= 3"]))

@@ -37,12 +37,6 @@ def holds(matrix_of: "np.ndarray[tuple[int], np.dtype[np.float64]]", n: int = 20
     return whole and bool(np.all(program.activity_at(matrix_of) <= program.row_upper + 1e-6))
 
 
-def test_time_limit_without_any_schedule() -> None:
-    result = solve(market_split(), SolveOptions(time_limit=0.5))
-    assert (result.status, result.x) == ("limit", None)
-    assert "no schedule found" in result.reason
-
-
 def test_progress_arrives_while_the_solver_runs() -> None:
     seen: list[Progress] = []
     solve(knapsack(), SolveOptions(time_limit=1), on_progress=seen.append)

@@ -18,7 +18,6 @@ from engiagent.formulations.program import (
 )
 from engiagent.solvers.solution import load_solution, save_solution, to_dataset
 from engiagent.solvers.solving import solve
-from engiagent.units.unit import parse_unit
 
 HOURS = np.array(["2025-10-26T00:00", "2025-10-26T01:00", "2025-10-26T02:00"], "M8[ns]")
 
@@ -123,16 +122,6 @@ def test_an_infeasible_solution_holds_the_proof_and_no_series(tmp_path: Path) ->
     assert "objective" not in data.attrs
     save_solution(data, tmp_path / "solution.nc")
     xarray.testing.assert_identical(data, load_solution(tmp_path / "solution.nc"))
-
-
-@pytest.mark.parametrize("unit", ["kW", "kWh", "1", "EUR/MWh", "kW/K", "degC", "1/h", "kW*h"])
-def test_the_unit_of_a_price_is_the_objectives_over_the_rows(unit: str) -> None:
-    program = store()
-    rows = (replace(program.rows[0], unit=unit),)
-    program = replace(program, rows=rows)
-    data = to_dataset(program, solve(program, isolate=False))
-    price = parse_unit(data["dual__C1"].attrs["units"])
-    assert (price * parse_unit(unit).difference()).same_dimension(parse_unit("EUR"))
 
 
 def test_unreadable_files_are_refused_with_a_message(tmp_path: Path) -> None:

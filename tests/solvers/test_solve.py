@@ -14,7 +14,6 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import ColumnBlock, Coordinate, Program, RowBlock
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solving import solve
-from tests.solvers.effort import examples
 
 INF = math.inf
 
@@ -102,7 +101,7 @@ def exact_margin(program: Program, y: np.ndarray[Any, Any]) -> Fraction:
     return total
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**31 - 1), whole=st.booleans())
 def test_an_infeasible_program_comes_with_an_exact_proof(seed: int, whole: bool) -> None:
     random = np.random.default_rng(seed)
@@ -175,15 +174,10 @@ def test_whole_numbers_are_exact_and_their_duals_hold_them_fixed() -> None:
     ("field", "index", "bad", "words"),
     [
         ("cost", 1, math.nan, "objective's coefficient of x[j1] is nan"),
-        ("cost", 0, INF, "objective's coefficient of x[j0] is inf"),
         ("column_lower", 1, math.nan, "lower bound of x[j1] is nan"),
-        ("column_upper", 0, math.nan, "upper bound of x[j0] is nan"),
         ("column_lower", 0, INF, "lower bound of x[j0] is inf"),
-        ("row_lower", 1, math.nan, "lower right-hand side of C[r1] is nan"),
         ("row_upper", 1, -INF, "upper right-hand side of C[r1] is -inf"),
-        ("row_upper", 1, 1e25, "upper right-hand side of C[r1] is 1e+25"),
         ("row_values", 1, math.nan, "coefficient of x[j0] in C[r1] is nan"),
-        ("row_values", 0, 1e-13, "coefficient of x[j1] in C[r0] is 1e-13"),
         ("row_values", 2, 1e16, "coefficient of x[j1] in C[r1] is 1e+16"),
     ],
 )
@@ -218,12 +212,6 @@ def test_a_program_without_variables(lower: float, upper: float, status: str) ->
     result = here(program)
     assert result.status == status
     assert result.objective == (4.0 if status == "optimal" else None)
-
-
-def test_a_program_without_constraints() -> None:
-    result = here(dense([1, -1], [-2, 0], [5, 3], np.zeros((0, 2)), [], []))
-    assert result.x == pytest.approx([-2, 3])
-    assert value(result) == -5
 
 
 @pytest.mark.parametrize(

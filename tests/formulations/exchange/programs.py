@@ -7,14 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from engiagent.formulations.program import (
-    OBJECTIVE,
-    ColumnBlock,
-    Coordinate,
-    Products,
-    Program,
-    RowBlock,
-)
+from engiagent.formulations.program import ColumnBlock, Coordinate, Program, RowBlock
 
 INF = float("inf")
 TAME = st.one_of(st.integers(-40, 40).map(float), st.sampled_from([0.1, -1 / 3, 1.0, -1.0]))
@@ -22,9 +15,7 @@ WILD = st.one_of(TAME, st.sampled_from([1e-7, 2.5e6, -371.25000000000006]))
 
 
 @st.composite
-def programs(
-    draw: DrawFn, quadratic: bool = False, whole: bool = True, wild: bool = False
-) -> Program:
+def programs(draw: DrawFn, whole: bool = True, wild: bool = False) -> Program:
     """Draw a program with bounded columns, so that every objective has an optimum or none at all.
 
     ``wild`` numbers are beyond the tolerances of solvers. Names clash, are keywords or
@@ -56,7 +47,6 @@ def programs(
         row_values=dense[rows, columns],
         row_lower=row_lower,
         row_upper=row_upper,
-        products=_products(draw, n) if quadratic else Program.products,
         columns=tuple(
             ColumnBlock(
                 name=head,
@@ -97,16 +87,6 @@ def _sides(draw: DrawFn, activity: Any) -> tuple[Any, Any]:
         lower[row] = -INF if kind == "upper" else lower[row]
         upper[row] = INF if kind == "lower" else upper[row]
     return lower, upper
-
-
-def _products(draw: DrawFn, n: int) -> Products:
-    """Return a diagonally dominant quadratic objective."""
-    weights = [draw(st.integers(1, 5)) / 2 for _ in range(n)]
-    pairs = [(k, k, weights[k]) for k in range(n)]
-    pairs += [(k, k - 1, draw(st.sampled_from([-0.5, 0.25]))) for k in range(1, n)]
-    first, second, values = zip(*sorted(pairs), strict=True)
-    rows = np.full(len(pairs), OBJECTIVE)
-    return Products(rows, np.array(first), np.array(second), np.array(values, dtype=float))
 
 
 def highs_of(path: Path) -> Any:

@@ -164,20 +164,3 @@ def test_sums_and_tuples_are_found_again(tmp_path: Path, text: str, wanted: set[
         solver = highs_of(path)
         solver.run()
         assert optimum(program) == pytest.approx(solver.getObjectiveValue())
-
-
-def test_rows_without_structure_stand_alone(tmp_path: Path) -> None:
-    generator = np.random.default_rng(7)
-    dense = np.where(generator.random((30, 40)) < 0.7, generator.integers(1, 60, (30, 40)), 0)
-    lines = ["NAME noise", "ROWS", " N cost", *(f" G R{k}" for k in range(30)), "COLUMNS"]
-    for k, column in enumerate(dense.T.tolist()):
-        lines.append(f" C{k} cost {k % 9 + 1}")
-        lines += [f" C{k} R{row} {value}" for row, value in enumerate(column) if value]
-    lines += ["RHS", *(f" RHS R{k} {k % 50 + 1}" for k in range(30)), "ENDATA"]
-    path = tmp_path / "noise.mps"
-    path.write_text("\n".join(lines))
-    program = compile_blueprint(import_model(path))
-    solver = highs_of(path)
-    solver.run()
-    assert program.nonzero_count == solver.getNumNz()
-    assert optimum(program) == pytest.approx(solver.getObjectiveValue(), rel=1e-9)

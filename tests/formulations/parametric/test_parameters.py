@@ -151,14 +151,6 @@ RECOMPILED: dict[str, tuple[Blueprint, dict[str, Any]]] = {
         ),
         {"load": [4.0, 3.0, 2.0, 1.0]},
     ),
-    "the weight of squares": (
-        small(
-            constraint("x[t] >= 1", T),
-            parameters=[parameter("w", 2, "EUR/kW**2"), parameter("r", 5, "kW")],
-            objective="sum(w*(x[t] - r)**2 + 2*w*x[t]*y[t] + (w*y[t])**2/w for t in T)",
-        ),
-        {"w": 3.0, "r": 1.5},
-    ),
     "inside a function of variables": (
         small(constraint("exp(k*x[t]/1[kW]) <= 9*y[t]/1[kW]", T), parameters=[parameter("k", 0.5)]),
         {"k": 0.7},

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engiagent.solvers.casadi.graph import graph
-from engiagent.solvers.convex.derivatives import gradient, jacobian
+from engiagent.solvers.casadi.codegen import graph
+from engiagent.solvers.convex.optimality import gradient, jacobian
 from tests.solvers.casadi.problems import many_functions
 from tests.solvers.convex.programs import close
 

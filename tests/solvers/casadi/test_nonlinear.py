@@ -8,7 +8,7 @@ import pytest
 from engiagent.solvers.casadi import ipopt
 from engiagent.solvers.casadi.ipopt import has_values, starting_points
 from engiagent.solvers.result import SolveOptions
-from tests.solvers.casadi.problems import hs35, hs71, power, tank
+from tests.solvers.casadi.problems import hs35, hs71, tank
 from tests.solvers.convex.programs import affine, column, function, make
 
 INF = np.inf
@@ -21,21 +21,6 @@ def test_hock_schittkowski_71_with_its_multipliers() -> None:
     assert result.row_dual == pytest.approx([0.55229366, -0.16146857], abs=1e-7)
     assert result.column_dual is not None
     assert result.column_dual[0] == pytest.approx(1.08787121, abs=1e-7)
-
-
-def test_more_starts_find_the_better_valley() -> None:
-    """x⁴ - 8 x² + x has minima near -2 (the best) and near 2."""
-    goal = power(column(0), 4.0) - power(column(0), 2.0) * 8.0 + affine([1.0])
-    program = make([-4], [4], goal)
-    start = np.array([3.0])
-    one = ipopt.solve_here(program, SolveOptions(start=start), None, starts=1)
-    many = ipopt.solve_here(program, SolveOptions(start=start), None, starts=8)
-    assert one.x == pytest.approx([1.968], abs=1e-2)
-    assert many.x == pytest.approx([-2.03], abs=1e-2)
-    assert "from 8 starts" in many.reason
-    again = ipopt.solve_here(program, SolveOptions(start=start), None, starts=8)
-    assert many.x is not None
-    np.testing.assert_array_equal(many.x, again.x)
 
 
 def test_stuck_is_not_called_infeasible() -> None:

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from engiagent.formulations.program import ColumnBlock, Products, Program, RowBlock
 from engiagent.formulations.values import Atom, Form, Part, Term, applied, constant, variables
-from engiagent.solvers.convex.derivatives import affine_matrix
+from engiagent.solvers.convex.optimality import affine_matrix
 
 Sense = Literal["minimize", "maximize"]
 Entries = Sequence[tuple[int, int, int, float]]

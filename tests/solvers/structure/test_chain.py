@@ -1,7 +1,6 @@
 """The exact method for storage chains against HiGHS, and programs that only look like chains."""
 
 import importlib.util
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -136,19 +135,6 @@ def test_a_ring_and_a_billed_peak_are_left_to_the_solver() -> None:
     for t in range(n):
         sheet.row({charge[t]: 1.0, peak: -1.0}, -INF, 0.0)
     assert find_chain(sheet.program()) is None
-
-
-def test_what_is_no_chain_is_refused() -> None:
-    program = storage(1)
-    whole = np.ones(program.column_count, dtype=bool)
-    assert find_chain(replace(program, integrality=whole)) is None
-    assert find_chain(Sheet([1.0], [0.0], [1.0]).program()) is None
-    grid = Sheet()
-    cells = np.array(grid.columns(1.0, 0.0, 1.0, 36)).reshape(6, 6)
-    for k in range(6):  # a transport problem
-        grid.row(dict.fromkeys(cells[k].tolist(), 1.0), 1.0, 1.0)
-        grid.row(dict.fromkeys(cells[:, k].tolist(), 1.0), 1.0, 1.0)
-    assert find_chain(grid.program()) is None
 
 
 def test_infeasible_and_unbounded_are_left_to_the_solver() -> None:

@@ -9,16 +9,17 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from engiagent.formulations.classify import CLASSES as EVERY_CLASS
 from engiagent.formulations.classify import ProblemClass
-from engiagent.formulations.program import Program
+from engiagent.formulations.program import OBJECTIVE, Program
 from engiagent.solvers import linear
 from engiagent.solvers.adapter import Feature, Need, Watch, distribution_version
+from engiagent.solvers.expressions import Algebra, Translator, curved_expressions, curved_rows
 from engiagent.solvers.feasibility import ACCEPTED, made_whole, worst_violation
 from engiagent.solvers.goals import without_objective
 from engiagent.solvers.result import (
@@ -30,7 +31,134 @@ from engiagent.solvers.result import (
     relative_gap,
     remaining,
 )
-from engiagent.solvers.scip.build import Built, build
+
+
+def _total(constant: float, children: list[Any]) -> Any:
+    from pyscipopt.scip import Constant, SumExpr
+
+    if not children:
+        return Constant(constant)
+    if len(children) == 1 and constant == 0.0:
+        return children[0]
+    total = SumExpr()
+    total.children = list(children)
+    total.constant = constant
+    return total
+
+
+ALGEBRA: Final = Algebra(
+    _total,
+    {
+        "cos": lambda inner: inner.cos(),
+        "exp": lambda inner: inner.exp(),
+        "log": lambda inner: inner.log(),
+        "sin": lambda inner: inner.sin(),
+    },
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A model of SCIP and its variables, one per column of the program."""
+
+    model: Any
+    variables: list[Any]
+
+    def point(self, solution: Any) -> Floats:
+        """Return a solution as a point of the program, shape (n,)."""
+        value = self.model.getSolVal
+        return np.array([value(solution, variable) for variable in self.variables], np.float64)
+
+
+class _Builder:
+    """A model in the making, with the condition on which each row depends."""
+
+    def __init__(self, program: Program) -> None:
+        from pyscipopt import Model
+
+        self.program = program
+        self.model = Model()
+        self.model.hideOutput()
+        if program.sense == "maximize":
+            self.model.setMaximize()
+        if program.offset:
+            self.model.addObjoffset(program.offset)
+        whole = program.integrality
+        binary = whole & (program.column_lower >= 0) & (program.column_upper <= 1)
+        kinds = np.where(binary, "B", np.where(whole, "I", "C")).tolist()
+        limits = _limits(program.column_lower), _limits(program.column_upper)
+        columns = zip(kinds, *limits, program.cost.tolist(), strict=True)
+        self.variables = [self.model.addVar(f"x{k}", *parts) for k, parts in enumerate(columns)]
+        self.sides = list(zip(_limits(program.row_lower), _limits(program.row_upper), strict=True))
+        given = program.indicators
+        conditions = zip(given.columns.tolist(), given.active.tolist(), strict=True)
+        self.conditions = dict(zip(given.rows.tolist(), conditions, strict=True))
+
+    def linear(self, curved: list[int]) -> None:
+        """Add the rows that are linear."""
+        from pyscipopt.scip import Expr, ExprCons, Term
+
+        program, terms = self.program, [Term(variable) for variable in self.variables]
+        starts, columns = program.row_starts.tolist(), program.row_columns.tolist()
+        values, bent = program.row_values.tolist(), set(curved)
+        for row, sides in enumerate(self.sides):
+            if row in bent or sides == (None, None):
+                continue
+            inside = slice(starts[row], starts[row + 1])
+            chosen = [terms[column] for column in columns[inside]]
+            expression = Expr(dict(zip(chosen, values[inside], strict=True)))
+            if row in self.conditions:
+                self.conditional(row, expression)
+            else:
+                self.model.addCons(ExprCons(expression, *sides))
+
+    def conditional(self, row: int, expression: Any) -> None:
+        """Add a linear row that holds where its binary has its value."""
+        from pyscipopt.scip import Expr, ExprCons
+
+        column, active = self.conditions[row]
+        low, high = self.sides[row]
+        for side in ((None, high), (low, None)):
+            if side != (None, None):
+                # The constraint takes the expression over and may change it.
+                own = ExprCons(Expr(dict(expression.terms)), *side)
+                self.model.addConsIndicator(own, self.variables[column], bool(active))
+
+    def curved(self, curved: list[int]) -> None:
+        """Add the rows with products and functions, and a variable for a curved objective."""
+        from pyscipopt.scip import Expr, ExprCons, Term, VarExpr
+
+        model = self.model
+        translator = Translator([VarExpr(variable) for variable in self.variables], ALGEBRA)
+        for row, expression in curved_expressions(self.program, translator, curved):
+            if row == OBJECTIVE:
+                value = model.addVar("objective", "C", None, None, 1.0)
+                side = (None, 0.0) if self.program.sense == "minimize" else (0.0, None)
+                model.addCons(ExprCons(expression + (-1.0) * value, *side))
+            elif row in self.conditions:
+                value = model.addVar(f"row{row}", "C", None, None, 0.0)
+                model.addCons(ExprCons(expression + (-1.0) * value, 0.0, 0.0))
+                self.conditional(row, Expr({Term(value): 1.0}))
+            elif self.sides[row] != (None, None):
+                model.addCons(ExprCons(expression, *self.sides[row]))
+
+
+def _limits(values: Floats) -> list[float | None]:
+    """Return limits as SCIP wants them: None for infinite ones."""
+    finite = np.isfinite(values).tolist()
+    return [value if there else None for value, there in zip(values.tolist(), finite, strict=True)]
+
+
+def build(program: Program) -> Built:
+    """Return the model, complete but for settings."""
+    builder, curved = _Builder(program), curved_rows(program)
+    if curved:
+        builder.curved(curved)
+    builder.linear(curved)
+    for group in program.sos1:
+        builder.model.addConsSOS1([builder.variables[column] for column in group.tolist()])
+    return Built(builder.model, builder.variables)
+
 
 NAME: Final = "SCIP"
 CLASSES: Final[dict[ProblemClass, Need]] = dict.fromkeys(EVERY_CLASS, "any")

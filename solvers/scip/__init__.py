@@ -1,1 +1,0 @@
-"""SCIP: mixed-integer and nonlinear programs, to global optimality."""
