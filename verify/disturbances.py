@@ -61,8 +61,6 @@ class Disturbances:
 def parse_disturbances(text: str) -> Disturbances:
     """Read what is to be disturbed; InputError saying which part cannot be read.
 
-    Examples
-    --------
     >>> found = parse_disturbances("load.power=5%, runs=20, seed=3")
     >>> found.items[0].deviation, found.runs, found.seed
     (0.05, 20, 3)
