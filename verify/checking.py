@@ -62,34 +62,18 @@ def check(
 ) -> Certificate:
     """Check a schedule against its problem.
 
-    Parameters
-    ----------
-    problem
-        The problem, as :class:`engiagent.problems.Problem`.
-    solution
-        An ``xarray.Dataset`` or arrays of its form, a table, a mapping of arrays, or the path of
-        a netCDF, CSV or JSON file, made by anybody. None when there is none: then only the data
-        are checked.
-    blueprint
-        The blueprint that the schedule came from; None for a schedule from elsewhere.
-    requirements
-        Annotated requirements or their path; by default ``requirements.yaml`` among the problem's
-        expert files, if there is one.
-    mapping
-        Quantity or variable to column, for schedules with headers of their own; or how such a
-        schedule is to be read altogether.
-    reading
-        Who has read the text besides the author of the blueprint. By default requirements count
-        as annotated by experts, and a blueprint without any as read by its author only.
-    generated
-        Parameters that writing out the blueprint's components has made: execution judges them.
-    overrides
-        The values that the user has set, as recorded; None where nothing records them.
+    ``problem``: as :class:`engiagent.problems.Problem`. ``solution``: an ``xarray.Dataset`` or
+    arrays of its form, a table, a mapping of arrays, or the path of a file, made by anybody; None
+    for a check of the data alone. ``blueprint``: that the schedule came from; None for a schedule
+    from elsewhere. ``requirements``: annotated ones or their path; by default
+    ``requirements.yaml`` among the problem's expert files. ``mapping``: quantity or variable to
+    column, or how an external schedule is to be read altogether. ``reading``: who has read the text
+    besides the author of the blueprint; by default requirements count as annotated by experts, and
+    a blueprint without any as read by its author only. ``generated``: parameters that writing out
+    the blueprint's components has made: execution judges them. ``overrides``: the values that the
+    user has set, as recorded; None where nothing records them.
 
-    Raises
-    ------
-    InputError
-        When an input is unreadable. Everything else that is wrong stands in the certificate.
+    Raises InputError when an input is unreadable; all else that is wrong stands in the certificate.
     """
     annotated = find_requirements(problem, requirements)
     if blueprint is None and annotated is None:

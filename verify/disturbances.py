@@ -25,7 +25,12 @@ from engiagent.verify.requirements import Requirements
 WHERE: Final = "--disturb"
 RUNS: Final = 100
 MOST_RUNS: Final = 100_000
-SETTINGS: Final = ("runs", "seed", "correlation")
+SETTINGS: Final = {
+    "runs": (1, MOST_RUNS, True),
+    "seed": (0, 2**53 - 1, True),
+    "correlation": (0, math.nextafter(1, 0), False),
+}
+"""Least, greatest, and whether it is a whole number."""
 _AMOUNT: Final = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*\[?\s*([^\]]*?)\s*\]?")
 EXPECTED: Final = "as load.power=5%, outdoor=0.5 K, runs=200, seed=1"
 
@@ -56,63 +61,52 @@ class Disturbances:
 def parse_disturbances(text: str) -> Disturbances:
     """Read what is to be disturbed; InputError saying which part cannot be read.
 
-    Examples
-    --------
     >>> found = parse_disturbances("load.power=5%, runs=20, seed=3")
     >>> found.items[0].deviation, found.runs, found.seed
     (0.05, 20, 3)
     """
-    items: list[Disturbance] = []
+    items: dict[str, Disturbance] = {}
     settings = {"runs": float(RUNS), "seed": 0.0, "correlation": 0.0}
     for part in (piece.strip() for piece in text.split(",")):
-        name, mark, amount = (word.strip() for word in part.partition("="))
-        if not (name and mark and amount):
+        name, _, amount = (word.strip() for word in part.partition("="))
+        if not (name and amount):
             raise InputError("no disturbance", WHERE, found=repr(part), expected=EXPECTED)
+        if name in items:
+            raise InputError("a series is disturbed twice", WHERE, found=repr(name))
         if name in SETTINGS:
             settings[name] = _setting(name, amount)
-        elif any(item.target == name for item in items):
-            raise InputError("a series is disturbed twice", WHERE, found=repr(name))
         else:
-            items.append(_disturbance(name, amount))
+            items[name] = _disturbance(name, amount)
     if not items:
         raise InputError("nothing is disturbed", WHERE, found=repr(text), expected=EXPECTED)
-    return Disturbances(
-        tuple(items), int(settings["runs"]), int(settings["seed"]), settings["correlation"], text
-    )
+    runs, seed = int(settings["runs"]), int(settings["seed"])
+    return Disturbances(tuple(items.values()), runs, seed, settings["correlation"], text)
 
 
 def _setting(name: str, amount: str) -> float:
-    most, whole, wanted = {
-        "runs": (MOST_RUNS, True, f"a whole number from 1 to {MOST_RUNS}"),
-        "seed": (2**53 - 1, True, "a whole number from 0 on"),
-        "correlation": (math.nextafter(1, 0), False, "a number from 0 to below 1"),
-    }[name]
+    least, most, whole = SETTINGS[name]
     try:
         value = float(amount)
     except ValueError:
         value = math.nan
-    least = 1 if name == "runs" else 0
     if not least <= value <= most or (whole and value != round(value)):
-        raise InputError(f"cannot read {name}", WHERE, found=repr(amount), expected=wanted)
+        kind = "a whole number" if whole else "a number"
+        expected = f"{kind} from {least} to {most:g}"
+        raise InputError(f"cannot read {name}", WHERE, found=repr(amount), expected=expected)
     return value
 
 
 def _disturbance(name: str, amount: str) -> Disturbance:
     match = _AMOUNT.fullmatch(amount)
+    relative = match is not None and match[2] == "%"
     try:
         number = float(match[1]) if match is not None else math.nan
-        text = None if match is None else match[2] or None
-        unit = None if text in (None, "%") else parse_unit(str(text))
+        unit = None if match is None or relative or not match[2] else parse_unit(match[2])
     except (ValueError, UnitError):
-        number, text, unit = math.nan, None, None
+        number, unit = math.nan, None
     if not (math.isfinite(number) and number > 0):
-        raise InputError(
-            f"cannot read the noise of {name}",
-            WHERE,
-            found=repr(amount),
-            expected="a number above 0 with % or a unit, as 5% or 0.5 K",
-        )
-    relative = text == "%"
+        what, expected = f"cannot read the noise of {name}", "a number above 0 with % or a unit"
+        raise InputError(what, WHERE, found=repr(amount), expected=f"{expected}, as 5% or 0.5 K")
     return Disturbance(name, number / 100 if relative else number, relative, unit)
 
 

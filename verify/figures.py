@@ -120,8 +120,6 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
     What a bare sign of a currency means there is said by the ``whole`` text. What one of a unit is
     worth in another is also yielded as their ratio: 1 hp as 0.7457 kW is 0.7457 kW/hp.
 
-    Examples
-    --------
     >>> [(f.value, str(f.unit)) for f in figures("at most 1,200 kWh, 96 % and EUR 5 per MWh")]
     [(1200.0, 'kWh'), (96.0, '%'), (5.0, 'EUR/MWh')]
     """
@@ -182,8 +180,6 @@ def has_decimal_commas(whole: str) -> bool:
     A comma or point before exactly three digits, as in 1,200, says nothing; nor do dates, times and
     lines that are rows of numbers.
 
-    Examples
-    --------
     >>> has_decimal_commas("entre 1,20 m y 4,45 m"), has_decimal_commas("0.9 of 1,250 kWh")
     (True, False)
     """
@@ -194,8 +190,6 @@ def has_decimal_commas(whole: str) -> bool:
 def in_points(text: str, whole: str) -> str:
     """Return a piece of a text with decimal points, where the text has decimal commas.
 
-    Examples
-    --------
     >>> in_points("von 1.250 kWh zu 0,31 EUR/kWh", "von 1.250 kWh zu 0,31 EUR/kWh")
     'von 1250 kWh zu 0.31 EUR/kWh'
     """
@@ -217,8 +211,6 @@ _OTHERWISE_NOTHING = re.compile(
 def says_otherwise_nothing(text: str) -> bool:
     """Whether a piece of text gives zero beside amounts that hold at other times.
 
-    Examples
-    --------
     >>> says_otherwise_nothing("9 kW from 08:00 to 10:00, otherwise none")
     True
     """
@@ -228,8 +220,6 @@ def says_otherwise_nothing(text: str) -> bool:
 def says_nothing(text: str) -> bool:
     """Whether a piece of text gives zero in words, in whatever unit: "none", "no load".
 
-    Examples
-    --------
     >>> says_nothing("there is no load"), says_nothing("no more than 5 kW"), says_nothing("is off")
     (True, False, True)
     """
@@ -268,8 +258,6 @@ def sequences(text: str, whole: str | None = None) -> Iterator[tuple[Figure, ...
     All its numbers but times of day; the same without the keys of a list, as the 1 and 2 of
     "hour 1: 20, hour 2: 30".
 
-    Examples
-    --------
     >>> [[f.value for f in s] for s in sequences("1: 20, 2: 30.5 and 3: 41 kW")]
     [[1.0, 20.0, 2.0, 30.5, 3.0, 41.0], [20.0, 30.5, 41.0]]
     """
@@ -317,8 +305,6 @@ _THINGS_PER = re.compile(r"\s+(?:[A-Za-z-]+\s+)?([A-Za-z-]+)\s+(?:per|an?|each|e
 def rate_of_things(rest: str) -> Unit | None:
     """Return the unit of a number of things that are no unit, per unit, which a text begins with.
 
-    Examples
-    --------
     >>> str(rate_of_things(" points per hour, but not at night"))
     '1/h'
     """
@@ -341,8 +327,6 @@ def _unit(text: str) -> Unit | None:
 def lone_units(text: str, whole: str | None = None) -> Iterator[Unit]:
     """Yield the units that a text names, with or without a number before them.
 
-    Examples
-    --------
     >>> [str(unit) for unit in lone_units("The prices, in EUR per MWh, are 20, 30 and 40.")]
     ['EUR/MWh']
     """
@@ -363,8 +347,6 @@ _EACH_SQUARE = re.compile(
 def units_of_each(text: str) -> Iterator[Unit]:
     """Yield the units that follow ``each`` and the like: what stands beside it is per such a unit.
 
-    Examples
-    --------
     >>> [str(unit) for unit in units_of_each("each °F of cooling takes 10.4 kBTU/h")]
     ['degF']
     >>> [str(unit) for unit in units_of_each("each square of a kelvin costs 0.06 € per hour")]

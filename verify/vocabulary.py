@@ -58,8 +58,6 @@ def declared_unit(quantity: str) -> Unit | None:
 
     A word that means several things, as the ``fuel`` of a generating set and of a boiler, has none.
 
-    Examples
-    --------
     >>> str(declared_unit("battery.state_of_charge"))
     'kWh'
     """

@@ -169,25 +169,6 @@ def test_states_that_a_schedule_leaves_out_are_recomputed_for_all_units() -> Non
     assert executed == {"store[A].state_of_charge", "store[C].state_of_charge"}
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"index": ["b in Q", "t in T"]}, "names no set 'Q'"),
-        ({"index": ["t in B", "T"]}, "the name t is taken"),
-        ({"index": ["b in B", "k in I"]}, "not over the instants I"),
-        ({"index": ["b in B", "c in B", "T"]}, "every other set once"),
-        ({"index": "T"}, "2 indices|has to be a single number"),
-    ],
-)
-def test_an_index_that_fits_nothing_is_refused(change: dict[str, Any], message: str) -> None:
-    core = fleet([10, 20], [5, 8]).to_dict()
-    parts = core["core_model_elements"]
-    parts["sets"].append({"name": "I", "kind": "instants", "of": "T"})
-    parts["components"][0] |= change
-    with pytest.raises(EngiagentError, match=message):
-        expand(Blueprint.from_dict(core))
-
-
 def test_a_heater_of_every_flat_heats_its_own_zone() -> None:
     """Series of another component are used with the same index, or the component is refused."""
     zone = {"capacitance": 5, "resistance": 4, "ambient_temperature": "outside"}

@@ -118,40 +118,6 @@ def test_what_cannot_be_recomputed_stays_unchecked(
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("battery.charge [kW],battery.discharge [kW]\n1,2\nx,3\n", r"bad.csv:3:1: .*'x'"),
-        ("battery.charge [kW],battery.discharge [kW]\n1,nan\n", r"bad.csv:2:3: .*'nan'"),
-        ("battery.charge [kW],battery.discharge [kW]\n1,2,3\n", "a wrong number of fields"),
-        ("battery.charge [kWh],battery.discharge [kW]\n1,2\n", "measures something else"),
-        ("battery.charge [kkW],battery.discharge [kW]\n1,2\n", "unknown unit 'kkW'"),
-        ("battery.charge,battery.charge\n1,2\n", "a header stands twice"),
-        ("battery.charge\n", "at least one row"),
-        ("battery.charge,battery.discharge\n1,2\n", "has 1 values"),
-        ("battery.charge,battery.discharge\n1,1e999\n", "too large"),
-    ],
-)
-def test_unreadable_schedules_are_refused_with_their_place(
-    problem: example.LittleProblem, tmp_path: Path, text: str, words: str
-) -> None:
-    (tmp_path / "bad.csv").write_text(text)
-    with pytest.raises(InputError, match=words):
-        check(problem, tmp_path / "bad.csv")
-
-
-def test_a_false_objective_in_json_is_caught(
-    problem: example.LittleProblem, solved: xr.Dataset
-) -> None:
-    plan = {
-        "battery.charge": solved["charge"].values,
-        "battery.discharge": solved["discharge"].values,
-        "objective": 99.0,
-    }
-    certificate = check(problem, plan)
-    assert {violation["check"] for violation in certificate.violations} == {"objective"}
-
-
-@pytest.mark.parametrize(
     ("old", "new", "words"),
     [
         ("engiagent-requirements/1", "engiagent-requirements/9", "a wrong schema"),

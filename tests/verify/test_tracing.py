@@ -134,59 +134,8 @@ def test_one_reference_stands_for_a_series(tmp_path: Path, text: str, source: st
 
 # --- tables -----------------------------------------------------------------------------------
 
-GROUPS = """Load over six hours.
-
-| hour | load (kW thermal) | hour | load (kW thermal) |
-|---|---|---|---|
-| 1 | 20 | 4 | 35 |
-| 2 | 25 | 5 | 31.5 |
-| 3 | 30 | 6 | 27 |
-"""
-ACROSS = """
-| hour | load [kW] | hour | load [kW] |
-|---|---|---|---|
-| 1 | 20 | 2 | 25 |
-| 3 | 30 | 4 | 35 |
-| 5 | 31.5 | | |
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "values"), [(GROUPS, [20, 25, 30, 35, 31.5, 27]), (ACROSS, [20, 25, 30, 35, 31.5])]
-)
-def test_column_groups_are_one_series(tmp_path: Path, text: str, values: list[float]) -> None:
-    periods = len(values)
-    source = "table:0:load"
-    assert traced(tmp_path, text, [series("load", values, "kW", source)], periods) == FINE
-    swapped = [values[1], values[0], *values[2:]]
-    assert traced(tmp_path, text, [series("load", swapped, "kW", source)], periods).wrong
-    assert traced(tmp_path, text, [series("load", values, "MW", source)], periods).wrong
-
 
 # --- labels are no data -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "| Hour of day | Load [kW] |\n|---|---|\n| 1 | 20 |\n| 2 | 25 |\n| 3 | 31.5 |\n",
-        "| t [h] | Load [kW] |\n|---|---|\n| 0 | 20 |\n| 1 | 25 |\n| 2 | 31.5 |\n",
-        "| Truck nr 7 | Load [kW] |\n|---|---|\n| Berlin 1 | 20 |\n| Berlin 2 | 25 |\n"
-        "| Halle 9 | 31.5 |\n",
-        "# 3. Three days of 2025\n\n## 24-hour plan for case 4\n\n"
-        "| Hour | Load [kW] |\n|---|---|\n| 1 | 20 |\n| 2 | 25 |\n| 3 | 31.5 |\n",
-        "The load from $t = 0$ on, with $L_{1}$ in the first hour:\n\n"
-        "| Hour | Load [kW] |\n|---|---|\n| 1 | 20 |\n| 2 | 25 |\n| 3 | 31.5 |\n",
-        "The unit is on or off, $u_t \\in \\{0,1\\}$, {0, 1} for short.\n\n"
-        "| Hour | Load [kW] |\n|---|---|\n| 1 | 20 |\n| 2 | 25 |\n| 3 | 31.5 |\n",
-    ],
-)
-def test_labels_hours_and_headings_are_no_data(tmp_path: Path, text: str) -> None:
-    source = "table:0:Load"
-    assert traced(tmp_path, text, [series("load", [20, 25, 31.5], "kW", source)]) == FINE
-    # What is no label stays a number that somebody has to use.
-    more = text + "\nThe fee is 12 EUR.\n"
-    assert traced(tmp_path, more, [series("load", [20, 25, 31.5], "kW", source)]).open
 
 
 # --- nothing, none, zero ----------------------------------------------------------------------
@@ -204,19 +153,6 @@ def test_labels_hours_and_headings_are_no_data(tmp_path: Path, text: str) -> Non
 def test_nothing_is_zero_in_every_unit(tmp_path: Path, text: str, source: str) -> None:
     assert traced(tmp_path, text, [number("n", 0, "kWh", source)]) == FINE
     assert traced(tmp_path, text, [number("n", 5, "kWh", source)]).wrong
-
-
-@pytest.mark.parametrize(
-    ("text", "unit"),
-    [
-        ("It takes no more than 40 kW.\n", "kW"),
-        ("There is no load beside the pump of 40 kW.\n", "kW"),
-        ("Set point: none.\n", "degC"),
-    ],
-)
-def test_zero_is_not_read_from_other_words(tmp_path: Path, text: str, unit: str) -> None:
-    found = traced(tmp_path, text, [number("n", 0, unit, text.strip())])
-    assert found.wrong or found.open
 
 
 # --- money and rates --------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from engiagent.blueprint.timeaxis import parse_step
 from engiagent.units.currencies import MATH
 from engiagent.units.unit import parse_unit
 from engiagent.verify.figures import figures
-from engiagent.verify.levels.restated import repeats_number, repeats_requirement, same_amount
+from engiagent.verify.levels.restated import repeats_number, same_amount
 from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves, is_most_of
 from engiagent.verify.requirements import squeezed
 
@@ -199,7 +199,7 @@ class Uncovered(NamedTuple):
     """What of a text nobody accounted for, and what it merely says again.
 
     ``numbers``, ``demands``: findings for numbers, and the words of requirements. ``repeated``:
-    numbers and requirements that repeat accounted ones, with where these stand. ``bare``: the
+    numbers that repeat accounted ones, with where these stand. ``bare``: the
     findings for numbers without a unit that no requirement has, as those of hours and items.
     """
 
@@ -252,17 +252,11 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
             first = line_of(problem, other.span[0])
             repeated.append(f"{shown!r} in line {line} of the text repeats that of line {first}")
     spans = used_spans(blueprint, problem, True, idle)
-    known = [squeezed(problem.text[slice(*c)]) for c in clauses if _touched(c, spans)]
-    demands = []
-    for clause in clauses:
-        words = squeezed(problem.text[slice(*clause)])
-        if _touched(clause, spans) or _introduces(problem, clause, spans):
-            continue
-        again = repeats_requirement(words, known)
-        if again is None:
-            demands.append(words)
-        else:
-            repeated.append(f"{words!r} repeats {again!r}")
+    demands = [
+        squeezed(problem.text[slice(*c)])
+        for c in clauses
+        if not _touched(c, spans) and not _introduces(problem, c, spans)
+    ]
     return Uncovered(numbers, demands, repeated, frozenset(numbers) - amounts)
 
 

@@ -1,4 +1,4 @@
-"""What a text says twice: a number or a requirement that repeats one already accounted for.
+"""What a text says twice: a number that repeats one already accounted for.
 
 It has to be the same amount of the same thing: the same value in the same dimension, beside at
 least one word that stands beside the other too, and beside no name, index or opposite (charge and
@@ -90,17 +90,6 @@ def _points_back(problem: ProblemLike, quantity: Any) -> bool:
     return bool(before) and before[0].lower() in ("the", "these", "those", "this", "that", "said")
 
 
-def repeats_requirement(words: str, known: Iterable[str]) -> str | None:
-    """Return the accounted requirement that some words repeat, None without one.
-
-    Both are about the same, word for word but for common ones: a word less may ask for more.
-    """
-    mine = meaning_of(words), _numerals(words)
-    if len(mine[0].stems) < 2:
-        return None
-    return next((o for o in known if (meaning_of(o), _numerals(o)) == mine), None)
-
-
 def same_amount(one: Any, other: Any) -> bool:
     """Whether two numbers of a text are of one kind, one dimension and one size."""
     if one.kind != other.kind or bool(one.unit_text) != bool(other.unit_text):
@@ -132,7 +121,3 @@ def _sentence(problem: ProblemLike, span: Span) -> Span:
         if sentence.span[0] <= span[0] < sentence.span[1]:
             return sentence.span[0], sentence.span[1]
     return span
-
-
-def _numerals(words: str) -> set[str]:
-    return set(re.findall(r"\d+(?:[.,:]\d+)*", words))

@@ -6,10 +6,10 @@ not seconds: the answer must not depend on the machine.
 """
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Final, Generic, TypeVar
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -23,58 +23,6 @@ from engiagent.verify.values import Floats
 
 CASES: Final = 400
 """How many cases are solved before the search ends with what it has."""
-Part = TypeVar("Part")
-Number = TypeVar("Number")
-
-
-@dataclass(frozen=True)
-class Solved(Generic[Number]):
-    """What is shown of a case: no plan in it is better than ``bound``.
-
-    ``optimum`` is where its relaxation has its best, None where it allows nothing.
-    """
-
-    bound: Number
-    optimum: Floats | None
-
-
-def least_over_cases(
-    root: Part,
-    solve: Callable[[Part], Solved[Number] | None],
-    halves: Callable[[Part, Floats], Sequence[Part]],
-    enough: Number,
-    most: int = CASES,
-) -> tuple[Number, int] | None:
-    """Return the least bound over all cases and how many were solved; None when one has none.
-
-    ``solve``: the bound of a case; infinite where it allows nothing, None where nothing is shown.
-    ``halves``: the cases into which one falls by the optimum of its relaxation, none where nothing
-    is left to choose: then the relaxation itself is what is weak. ``enough``: a bound that closes a
-    case, as the plan at hand is no better.
-    """
-    numbers, tried = count(), 0
-    waiting: list[tuple[Number, int, Part, Floats]] = []
-    closed: list[Number] = []
-    fresh: Sequence[Part] = [root]
-    while fresh:
-        for case in fresh:
-            tried += 1
-            found = solve(case)
-            if found is None:
-                return None
-            if found.bound >= enough or found.optimum is None:  # type: ignore[operator]
-                closed.append(found.bound)
-            else:
-                heapq.heappush(waiting, (found.bound, next(numbers), case, found.optimum))
-        if not waiting or tried >= most:
-            break
-        bound, _, case, optimum = heapq.heappop(waiting)
-        fresh = halves(case, optimum)
-        if not fresh:
-            closed.append(bound)
-    return min([*closed, *(item[0] for item in waiting)]), tried  # type: ignore[type-var]
-
-
 METHOD: Final = "bound over all cases, each recomputed from duals"
 LARGEST: Final = 20_000
 """Columns above which no cases are tried."""
@@ -92,6 +40,16 @@ class Case:
     rows: tuple[Form, ...] = ()
 
 
+class _Solved(NamedTuple):
+    """What is shown of a case: no plan in it is better than ``bound``.
+
+    ``optimum`` is where its relaxation has its best, None where it allows nothing.
+    """
+
+    bound: float
+    optimum: Floats | None
+
+
 def bound_by_cases(built: Programme) -> DualBound:
     """Return a bound of the objective from below (from above when maximising), in SI."""
     if built.relaxation.lower.size > LARGEST:
@@ -101,14 +59,8 @@ def bound_by_cases(built: Programme) -> DualBound:
     for at in (None, point):
         relaxation.add_pieces(needs, at)
     search = _Search(relaxation, point, built.whole, needs, Proposer(relaxation, point))
-    close = value - CLOSED_GAP * max(abs(value), 1e-9)
-    found = least_over_cases(
-        Case(relaxation.lower, relaxation.upper),
-        lambda case: search.solved(case, close),
-        search.halves,
-        close,
-    )
-    return DualBound(None if found is None else built.sign * found[0], method=METHOD)
+    found = search.least(value - CLOSED_GAP * max(abs(value), 1e-9))
+    return DualBound(None if found is None else built.sign * found, method=METHOD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +73,34 @@ class _Search:
     needs: Bools
     propose: Proposer
 
-    def solved(self, case: Case, enough: float) -> Solved[float] | None:
+    def least(self, enough: float) -> float | None:
+        """Return the least bound over all cases; None when one has none.
+
+        ``enough``: a bound that closes a case, as the plan at hand is no better.
+        """
+        numbers, tried = count(), 0
+        waiting: list[tuple[float, int, Case, Floats]] = []
+        closed: list[float] = []
+        fresh = [Case(self.relaxation.lower, self.relaxation.upper)]
+        while fresh:
+            for case in fresh:
+                tried += 1
+                found = self._solved(case, enough)
+                if found is None:
+                    return None
+                if found.bound >= enough or found.optimum is None:
+                    closed.append(found.bound)
+                else:
+                    heapq.heappush(waiting, (found.bound, next(numbers), case, found.optimum))
+            if not waiting or tried >= CASES:
+                break
+            bound, _, case, optimum = heapq.heappop(waiting)
+            fresh = list(_halves(self.relaxation, case, optimum, self.whole))
+            if not fresh:  # then the relaxation itself is what is weak
+                closed.append(bound)
+        return min([*closed, *(item[0] for item in waiting)])
+
+    def _solved(self, case: Case, enough: float) -> _Solved | None:
         """Return the safe bound of a case and the optimum of its relaxation.
 
         Tangents are added where the optimum lies off its curves; they hold in every case, so that
@@ -129,35 +108,26 @@ class _Search:
         """
         found = self._once(case)
         for _ in range(SHARPER):
-            if (
-                found is None
-                or found.optimum is None
-                or found.bound >= enough
-                or not _cut(self.relaxation, self.needs, found.optimum)
-            ):
+            if found is None or found.optimum is None or found.bound >= enough:
                 break
-            sharper = self._once(case)
+            sharper = self._once(case) if _cut(self.relaxation, self.needs, found.optimum) else None
             if sharper is None:
                 break
             gained = sharper.bound - found.bound
-            found = Solved(max(found.bound, sharper.bound), sharper.optimum)
+            found = _Solved(max(found.bound, sharper.bound), sharper.optimum)
             if not gained > CLOSED_GAP * max(abs(found.bound), 1e-9):
                 break
         return found
 
-    def _once(self, case: Case) -> Solved[float] | None:
+    def _once(self, case: Case) -> _Solved | None:
         if (case.lower > case.upper).any():
-            return Solved(np.inf, None)
+            return _Solved(np.inf, None)
         part = _part(self.relaxation, case)
         solved = self.propose.bounded(part, case.rows)
         if solved is None:
             least = least_violation(part, self.point)
-            return Solved(np.inf, None) if least is not None and least > 0 else None
-        return None if solved[1] is None else Solved(solved[1], solved[0])
-
-    def halves(self, case: Case, x: Floats) -> list[Case]:
-        """Return the cases into which one falls; none when its optimum keeps everything."""
-        return list(_halves(self.relaxation, case, x, self.whole))
+            return _Solved(np.inf, None) if least is not None and least > 0 else None
+        return None if solved[1] is None else _Solved(solved[1], solved[0])
 
 
 def _cut(relaxation: Relaxation, needs: Bools, x: Floats) -> bool:

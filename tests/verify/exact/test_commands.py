@@ -77,28 +77,6 @@ def test_a_forged_second_opinion_does_not_make_a_plan_the_best(
     assert said["verdict"] != "certified"
 
 
-def test_a_check_of_a_foreign_schedule_is_kept_with_its_proofs(
-    blueprint: Path, tmp_path: Path
-) -> None:
-    schedule, out = tmp_path / "plan.json", tmp_path / "kept"
-    schedule.write_text(json.dumps({"take": [0, 1, 1, 1, 1]}))
-    ran(
-        check,
-        blueprint,
-        "--solution",
-        schedule,
-        "--out",
-        out,
-        "--exact",
-        "--second-solver",
-        "scipy",
-    )
-    found = certificate_of(out)
-    assert found["levels"]["algebra"]["exact"]["zero_violation"] is True
-    assert found["levels"]["optimality"]["second_solver"]["solver"] == "scipy"
-    assert ran(check, out)[1]["verified"] is True
-
-
 def test_an_infeasible_run_brings_an_exact_ray(tmp_path: Path) -> None:
     path, out = tmp_path / "blueprint.json", tmp_path / "run"
     path.write_text(knapsack(needed=20).to_json())

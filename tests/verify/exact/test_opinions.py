@@ -139,13 +139,6 @@ def test_a_plan_that_a_second_solver_beats_has_no_certificate() -> None:
     assert any("contradict" in text for text in section["findings"])
 
 
-def test_two_solvers_of_which_one_sees_no_plan_contradict_one_another() -> None:
-    said = reported("infeasible")
-    found = judged(BEST, said)
-    assert found.verdict == "undecided"
-    assert "here is a plan" in found.levels["optimality"]["second_solver"]["contradiction"]
-
-
 @pytest.mark.parametrize(("status", "agrees"), [("infeasible", True), ("optimal", False)])
 def test_that_nothing_is_allowed_takes_agreement_and_gives_way_to_a_plan(
     status: str, agrees: bool
