@@ -39,28 +39,9 @@ from engiagent.io.schemawords import NUMBER, OBJECT, TEXT, TEXTS, by_name, list_
 from engiagent.run.folder import RunFolder, read_trace
 from engiagent.tools.registry import Json, tools
 from engiagent.tools.stored import opened
-from engiagent.tools.supervision import Session
 from engiagent.units.unit import UnitError, convert, parse_unit
 
 _RELATIVE = 1e-6
-
-
-@dataclass(frozen=True)
-class ExpectedStep:
-    """A step that is expected: who calls which tools, with which arguments by tool."""
-
-    agent_id: str
-    required_tools: tuple[str, ...]
-    expected_parameters: Mapping[str, Json]
-
-
-@dataclass(frozen=True)
-class ExpectedValue:
-    """A number that the answer has to have, within ``tolerance``, in ``unit``."""
-
-    value: float
-    tolerance: float
-    unit: str
 
 
 @dataclass(frozen=True)
@@ -77,24 +58,18 @@ class Scores:
     success: bool  # whether all was done that was expected, with the expected numbers
 
 
-def scores(
-    found: Answered,
-    agents: Sequence[str],
-    names: Sequence[str],
-    steps: Sequence[ExpectedStep],
-    values: Sequence[ExpectedValue] = (),
-) -> Scores:
-    """Return the scores of an answer."""
-    calls = [call for call in found.calls if call.done]
-    tools_called = recall(names, [call.tool for call in calls])
-    ordered, (keys, matched) = plan_steps(steps, calls), arguments(steps, calls)
-    near = [any(_near(item, value) for item in found.findings) for value in values]
+def scores(found: Answered, case: Json) -> Scores:
+    """Return the scores of an answer to a case."""
+    calls, steps = [call for call in found.calls if call.done], case["expected_steps"]
+    tools_called = recall(case["expected_tools"], [call.tool for call in calls])
+    keys, matched = arguments(steps, calls)
+    near = [any(_near(item, v) for item in found.findings) for v in case["expected_values"]]
     accuracy = sum(near) / len(near) if near else None
     right = tools_called == matched == 1.0 and accuracy in (None, 1.0)
     return Scores(
         tools_called,
-        recall(agents, [call.agent for call in calls]),
-        ordered,
+        recall(case["expected_agents"], [call.agent for call in calls]),
+        plan_steps(steps, calls),
         keys,
         matched,
         accuracy,
@@ -113,9 +88,9 @@ def recall(expected: Sequence[str], actual: Sequence[str]) -> float:
     return len(wanted & set(actual)) / len(wanted) if wanted else 1.0
 
 
-def plan_steps(expected: Sequence[ExpectedStep], calls: Sequence[Call]) -> float:
+def plan_steps(expected: Sequence[Json], calls: Sequence[Call]) -> float:
     """Return the share of expected calls that were made in their order (equation 3)."""
-    wanted = [(step.agent_id, tool) for step in expected for tool in step.required_tools]
+    wanted = [(step["agent_id"], tool) for step in expected for tool in step["required_tools"]]
     if not wanted:
         return 1.0
     lengths = [0] * (len(calls) + 1)
@@ -128,12 +103,12 @@ def plan_steps(expected: Sequence[ExpectedStep], calls: Sequence[Call]) -> float
     return lengths[-1] / len(wanted)
 
 
-def arguments(expected: Sequence[ExpectedStep], calls: Sequence[Call]) -> tuple[float, float]:
+def arguments(expected: Sequence[Json], calls: Sequence[Call]) -> tuple[float, float]:
     """Return the shares of expected argument keys and values (equations 4 and 5)."""
     left, keys, values, total = list(calls), 0, 0, 0
     for step in expected:
-        for tool in step.required_tools:
-            wanted = step.expected_parameters.get(tool, {})
+        for tool in step["required_tools"]:
+            wanted = step.get("expected_parameters", {}).get(tool, {})
             rivals = [call for call in left if call.tool == tool]
             best = max(rivals, key=lambda call: _fit(wanted, call.arguments), default=None)
             total += len(wanted)
@@ -164,16 +139,16 @@ def same(one: Any, two: Any) -> bool:
         return str(one).strip().casefold() == str(two).strip().casefold()
 
 
-def _near(item: Json, wanted: ExpectedValue) -> bool:
+def _near(item: Json, wanted: Json) -> bool:
     if isinstance(item["value"], bool) or not isinstance(item["value"], int | float):
         return False
     try:
         stated = (item["unit"] or "1").replace(" ", "*")  # K h
-        units = parse_unit(stated), parse_unit(wanted.unit)
+        units = parse_unit(stated), parse_unit(wanted["unit"])
         value = convert(float(item["value"]), *units)
     except UnitError:
         return False
-    return abs(value - wanted.value) <= wanted.tolerance
+    return bool(abs(value - wanted["value"]) <= wanted["tolerance"])
 
 
 def pass_at(runs: int, successes: int, k: int) -> float:
@@ -219,6 +194,8 @@ _CASE: Final = record(
         "before": list_of(record({"tool": TEXT, "arguments": OBJECT})),
     },
 )
+_NONE: Final[Json] = {"expected_values": [], "answers": {}, "before": []}
+"""Of a case, where it does not say."""
 _STORED: Final = "SELECT result FROM runs WHERE cell = ?"
 CASES: Final = Path(__file__).with_name("cases.yaml")
 """The suite that comes with the package."""
@@ -232,33 +209,14 @@ _SUITE: Final = record(
 
 
 @dataclass(frozen=True)
-class Case:
-    """A question with what is expected of its answer, after the calls of ``before``."""
-
-    test_id: str
-    name: str
-    category: str
-    request: str
-    expected_agents: tuple[str, ...]
-    expected_tools: tuple[str, ...]
-    expected_steps: tuple[ExpectedStep, ...]
-    description: str
-    expected_values: tuple[ExpectedValue, ...]
-    answers: Mapping[str, Any]
-    before: tuple[Json, ...]
-
-    def prepare(self, session: Session) -> None:
-        """Make the calls that come before the question."""
-        for call in self.before:
-            session.call(call["tool"], call["arguments"])
-
-
-@dataclass(frozen=True)
 class AskSuite:
-    """Cases, the ways of planning, how often each, and the digest of all that is expected."""
+    """Cases, the ways of planning, how often each, and the digest of all that is expected.
+
+    A case is a question with what is expected of its answer, after the calls of ``before``.
+    """
 
     name: str
-    cases: tuple[Case, ...]
+    cases: tuple[Json, ...]
     plannings: tuple[Planning, ...]
     repetitions: int
     digest: str
@@ -274,30 +232,24 @@ def load_suite(path: Path) -> AskSuite:
     misfit = next(Draft202012Validator(_SUITE).iter_errors(found), None)
     if misfit is not None:
         raise InputError(f"{misfit.json_path}: {misfit.message[:300]}", str(path))
-    cases = tuple(_case(entry, path) for entry in found["cases"])
+    cases = tuple(_NONE | entry for entry in found["cases"])
+    for case in cases:
+        _refuse_unknown(case, path)
     plannings = tuple(found.get("plannings", PLANNINGS))
     digest = sha256(text.encode()).hexdigest()
     return AskSuite(found["name"], cases, plannings, found.get("repetitions", 1), digest)
 
 
-def _case(entry: Json, path: Path) -> Case:
-    steps = tuple(
-        ExpectedStep(s["agent_id"], tuple(s["required_tools"]), s.get("expected_parameters", {}))
-        for s in entry["expected_steps"]
-    )
-    before = tuple(entry.get("before", ()))
-    used = [tool for step in steps for tool in step.required_tools]
-    used += [call["tool"] for call in before]
-    agents = [*entry["expected_agents"], *(step.agent_id for step in steps)]
-    named = (("tool", [*entry["expected_tools"], *used], tools()), ("agent", agents, packaged()))
+def _refuse_unknown(case: Json, path: Path) -> None:
+    steps = case["expected_steps"]
+    used = [tool for step in steps for tool in step["required_tools"]]
+    used += [call["tool"] for call in case["before"]]
+    agents = [*case["expected_agents"], *(step["agent_id"] for step in steps)]
+    named = (("tool", [*case["expected_tools"], *used], tools()), ("agent", agents, packaged()))
     for what, names, known in named:
         for name in names:
             if name not in known:
-                raise InputError(f"{entry['test_id']}: there is no {what} {name!r}", str(path))
-    values = tuple(ExpectedValue(**value) for value in entry.get("expected_values", ()))
-    lists = {key: tuple(entry[key]) for key in ("expected_agents", "expected_tools")}
-    read = {**lists, "expected_steps": steps, "expected_values": values, "before": before}
-    return Case(**{"answers": {}, **entry, **read})
+                raise InputError(f"{case['test_id']}: there is no {what} {name!r}", str(path))
 
 
 def run_suite(
@@ -312,7 +264,7 @@ def run_suite(
     rows = []
     with checkpoints(folder / "runs.sqlite") as store:
         for case, planning, repetition in _cells(suite):
-            cell = f"{suite.digest} {asking.model} {case.test_id} {planning} {repetition}"
+            cell = f"{suite.digest} {asking.model} {case['test_id']} {planning} {repetition}"
             before = None if replay else store.execute(_STORED, (cell,)).fetchone()
             if before is not None:
                 row = json.loads(before[0])
@@ -339,7 +291,7 @@ def checkpoints(path: Path) -> Iterator[sqlite3.Connection]:
         raise InputError(f"the checkpoint cannot be used: {error}", str(path)) from None
 
 
-def _cells(suite: AskSuite) -> Iterator[tuple[Case, Planning, int]]:
+def _cells(suite: AskSuite) -> Iterator[tuple[Json, Planning, int]]:
     for repetition in range(1, suite.repetitions + 1):
         for planning in suite.plannings:
             for case in suite.cases:
@@ -347,11 +299,11 @@ def _cells(suite: AskSuite) -> Iterator[tuple[Case, Planning, int]]:
 
 
 def _row(
-    case: Case, planning: Planning, repetition: int, folder: Path, asking: Asking, *, replay: bool
+    case: Json, planning: Planning, repetition: int, folder: Path, asking: Asking, *, replay: bool
 ) -> Json:
     """Run one cell and score it; a run that ends in an error scores nothing."""
-    place = folder / case.test_id / planning / str(repetition)
-    row: Json = {"case": case.test_id, "category": case.category, "planning": planning}
+    place = folder / case["test_id"] / planning / str(repetition)
+    row: Json = {"case": case["test_id"], "category": case["category"], "planning": planning}
     row["repetition"] = repetition
     with tempfile.TemporaryDirectory(prefix="engiagent-ask-") as scratch:
         target = Path(scratch) / "run" if replay else place
@@ -362,19 +314,17 @@ def _row(
         except EngiagentError as error:
             return {**row, **_NOTHING, "reason": str(error)[:300]}
         stages = _stages(target, time.perf_counter() - begun)
-    measured = scores(
-        found, case.expected_agents, case.expected_tools, case.expected_steps, case.expected_values
-    )
-    return {**row, **asdict(measured), **stages, "reason": "; ".join(found.not_done)}
+    return {**row, **asdict(scores(found, case)), **stages, "reason": "; ".join(found.not_done)}
 
 
-def _answered(case: Case, planning: Planning, target: Path, asking: Asking) -> Answered:
-    asked = {"question": case.request, "planning": planning, "answers": dict(case.answers)}
+def _answered(case: Json, planning: Planning, target: Path, asking: Asking) -> Answered:
+    asked = {"question": case["request"], "planning": planning, "answers": case["answers"]}
     folder = RunFolder.create(target, "ask", {**asked, "model": asking.model}, force=True)
     place = folder.path / WORKSPACE
     with opened(place) as session:
-        case.prepare(session)
-    inquiry = Inquiry(folder, case.request, planning, place, case.answers)
+        for call in case["before"]:
+            session.call(call["tool"], call["arguments"])
+    inquiry = Inquiry(folder, case["request"], planning, place, case["answers"])
     return inquiry.by_model(asking, Budget())
 
 

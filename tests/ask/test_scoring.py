@@ -10,15 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.ask.bench import (
-    ExpectedStep,
-    arguments,
-    load_suite,
-    pass_at,
-    pass_hat,
-    plan_steps,
-    recall,
-)
+from engiagent.ask.bench import arguments, load_suite, pass_at, pass_hat, plan_steps, recall
 from engiagent.ask.execution import Call
 from engiagent.cli.app import app
 from engiagent.errors import InputError
@@ -34,8 +26,8 @@ def call(agent: str, tool: str, **given: Any) -> Call:
     return Call("s", agent, tool, given, "done", {})
 
 
-def expected(agent: str, tool: str, **given: Any) -> ExpectedStep:
-    return ExpectedStep(agent, (tool,), {tool: given})
+def expected(agent: str, tool: str, **given: Any) -> Json:
+    return {"agent_id": agent, "required_tools": [tool], "expected_parameters": {tool: given}}
 
 
 def test_equations_of_the_paper_by_hand() -> None:
@@ -70,16 +62,16 @@ def test_one_of_k_is_no_harder_and_all_of_k_no_easier(runs: tuple[int, int]) -> 
 def expert(request: Json, number: int) -> Say:
     """Answer as whoever knows the suite's cases would, each kind of request."""
     asked = request["messages"][0]["content"]
-    case = next(c for c in load_suite(SUITE).cases if c.request in asked)
+    case = next(c for c in load_suite(SUITE).cases if c["request"] in asked)
     steps = [
-        step(f"s{k}", s.agent_id, tool, **s.expected_parameters.get(tool, {}))
-        for k, s in enumerate(case.expected_steps, 1)
-        for tool in s.required_tools
+        step(f"s{k}", s["agent_id"], tool, **s.get("expected_parameters", {}).get(tool, {}))
+        for k, s in enumerate(case["expected_steps"], 1)
+        for tool in s["required_tools"]
     ]
     last = steps[-1]
     place = "values.1" if "comparison" in last["tool"] else "value"
     finding = {"label": "cost", "call": last["id"], "path": f"figures.energy_cost.{place}"}
-    findings = [finding] if case.expected_values else []
+    findings = [finding] if case["expected_values"] else []
     goal = asked.rpartition("## Your goal\n")[2].partition(" Expected")[0]
     own = next((s for s in steps if s["task"] + s["id"] == goal), last)
     replies: Json = {

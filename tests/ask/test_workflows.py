@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from engiagent.ask.answers import Answered, Figure, answered, unused
-from engiagent.ask.bench import Case, load_suite, scores
+from engiagent.ask.bench import load_suite, scores
 from engiagent.ask.cards import Staff
 from engiagent.ask.execution import Execution
 from engiagent.ask.plan import Plan, Step, Wanted
 from engiagent.tools import Session
+from engiagent.tools.registry import Json
 from engiagent.units.unit import parse_unit
 from tests.ask.second_routes import ROUTES
 
@@ -27,31 +28,32 @@ def executed(plan: Plan, session: Session) -> Answered:
     return answered(draft, plan.findings, plan.prose)
 
 
-def planned(case: Case) -> Plan:
+def planned(case: Json) -> Plan:
     """Return the expected steps of a case as a plan whose findings are those of a second route."""
     steps = tuple(
-        Step(f"s{k}", step.agent_id, tool, dict(step.expected_parameters.get(tool, {})))
-        for k, step in enumerate(case.expected_steps)
-        for tool in step.required_tools
+        Step(f"s{k}", step["agent_id"], tool, step.get("expected_parameters", {}).get(tool, {}))
+        for k, step in enumerate(case["expected_steps"])
+        for tool in step["required_tools"]
     )
-    routes = [(call, path) for name, call, path in ROUTES if name == case.test_id]
-    return Plan(case.request, steps, tuple(Wanted(path, f"s{call}", path) for call, path in routes))
+    routes = [(call, path) for name, call, path in ROUTES if name == case["test_id"]]
+    wanted = tuple(Wanted(path, f"s{call}", path) for call, path in routes)
+    return Plan(case["request"], steps, wanted)
 
 
-@pytest.mark.parametrize("case", SUITE.cases, ids=lambda case: case.test_id)
-def test_a_case_is_answered_by_its_expected_steps(case: Case, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", SUITE.cases, ids=lambda case: case["test_id"])
+def test_a_case_is_answered_by_its_expected_steps(case: Json, tmp_path: Path) -> None:
     session = Session(tmp_path)
-    case.prepare(session)
+    for call in case["before"]:
+        session.call(call["tool"], call["arguments"])
     assert {node.status for node in session.graph.nodes} <= {"done"}
     found = executed(planned(case), session)
     assert [call.answer for call in found.calls if not call.done] == []
     assert found.status == "answered", found.not_done  # every figure of the request enters a call
-    routes = [route() for (name, *_), route in ROUTES.items() if name == case.test_id]
-    for item, wanted, route in zip(found.findings, case.expected_values, routes, strict=True):
-        assert item["value"] == pytest.approx(route, abs=wanted.tolerance, rel=0.0)
-        assert wanted.value == pytest.approx(route, abs=wanted.tolerance, rel=0.0)
-    agents, names = case.expected_agents, case.expected_tools
-    scored = scores(found, agents, names, case.expected_steps, case.expected_values)
+    routes = [route() for (name, *_), route in ROUTES.items() if name == case["test_id"]]
+    for item, wanted, route in zip(found.findings, case["expected_values"], routes, strict=True):
+        assert item["value"] == pytest.approx(route, abs=wanted["tolerance"], rel=0.0)
+        assert wanted["value"] == pytest.approx(route, abs=wanted["tolerance"], rel=0.0)
+    scored = scores(found, case)
     assert scored.accuracy == (1.0 if routes else None)
     assert scored.tool_recall == scored.plan_steps == scored.argument_values == 1.0
 

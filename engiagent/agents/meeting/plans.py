@@ -24,8 +24,9 @@ from engiagent.blueprint.document import Core, ExpressionDef, VariableDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.elastic import demands_of
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
+from engiagent.formulations.program import ColumnBlock, Program
 from engiagent.formulations.values import Floats, Ints
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solution import to_dataset
@@ -276,8 +277,6 @@ def _completion(side: Side, fixed: Floats, options: SolveOptions, goal: bool) ->
         program, column_lower=lower, column_upper=upper, integrality=whole, goals=(), method=None
     )
     elastic = _elastic(held)
-    if elastic is None:
-        return None
     first = _solved(elastic, options, side.isolated)
     if first is None or first.x is None:
         return None
@@ -305,12 +304,9 @@ def _solved(program: Program, options: SolveOptions, isolate: bool) -> SolverRes
         return None
 
 
-def _elastic(program: Program) -> Program | None:
+def _elastic(program: Program) -> Program:
     """Return the program with two slacks a row, whose scaled sum is to be least."""
     n, m = program.column_count, program.row_count
-    of_goal = [p.row_numbers() == OBJECTIVE for p in program.nonlinear]
-    if any(rows.any() != rows.all() for rows in of_goal):
-        return None
     counts = np.diff(program.row_starts)
     rows = np.repeat(np.arange(m), counts)
     scale = np.zeros(m)
@@ -322,20 +318,14 @@ def _elastic(program: Program) -> Program | None:
     extra = n + np.arange(2 * m)
     signs = np.tile([1.0, -1.0], m) * np.repeat(scale, 2)
     return replace(
-        program,
-        sense="minimize",
+        demands_of(program),
         cost=np.concatenate((np.zeros(n), np.ones(2 * m))),
-        offset=0.0,
         column_lower=np.concatenate((program.column_lower, np.zeros(2 * m))),
         column_upper=np.concatenate((program.column_upper, np.full(2 * m, np.inf))),
         integrality=np.concatenate((program.integrality, np.zeros(2 * m, dtype=bool))),
         row_starts=program.row_starts + 2 * np.arange(m + 1),
         row_columns=np.asarray(np.insert(program.row_columns, at, extra), dtype=np.int64),
         row_values=np.insert(program.row_values, at, signs),
-        products=program.products.of_rows(),
-        nonlinear=tuple(
-            p for p, rows in zip(program.nonlinear, of_goal, strict=True) if not rows.any()
-        ),
         columns=(
             *program.columns,
             ColumnBlock(name="slack__", start=n, stop=n + 2 * m, unit="1", generated=True),

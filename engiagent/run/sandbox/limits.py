@@ -125,8 +125,6 @@ MOST_BYTES: Final = 40_000_000
 
 def read_answer(folder: Path, max_bytes: int) -> str:
     """Return the text of the schedule that a script left, which any schedule's reader can read."""
-    from engiagent.verify.reading import read_content  # needs numpy; to run a script nobody does
-
     content = open_inside(folder, RESULT, max_bytes=min(max_bytes, MOST_BYTES))
     # What is too large to be parsed is refused before any of it is.
     for what, mark in (("values", b","), ("lists", b"[")):
@@ -140,6 +138,8 @@ def read_answer(folder: Path, max_bytes: int) -> str:
     if not isinstance(value, dict) or not value:
         expected = '{"battery.charge [kW]": [0.0]}'
         raise InputError("the answer is no object of numbers", RESULT, expected=expected)
+    from engiagent.verify.reading import read_content  # whoever runs a script may have no numpy
+
     found = read_content(value)
     claims = [name for name in found.claims if name != OBJECTIVE]
     if claims:
