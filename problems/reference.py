@@ -35,10 +35,44 @@ def optimum(
 ) -> float:
     """Return the optimum of a programme; of a mixed-integer one without a gap."""
     problem = cp.Problem(goal, rules)
-    problem.solve(solver=solver, **({"mip_rel_gap": 1e-9} if solver == cp.HIGHS else {}))
+    close = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+    problem.solve(solver=solver, **({"mip_rel_gap": 1e-9} if solver == cp.HIGHS else close))
     if problem.status != cp.OPTIMAL:
         raise RuntimeError(problem.status)
     return float(problem.value)
+
+
+def store(
+    count: int,
+    start: float,
+    room: tuple[float, float],
+    power: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike],
+    ways: tuple[float, float] = (1.0, 1.0),
+    *,
+    hours: float = 1.0,
+    end: float | None = None,
+) -> tuple[cp.Variable, cp.Variable, list[cp.Constraint]]:
+    """Return charge and discharge of a store, and what limits its content.
+
+    ``room`` is the least and the largest content, ``power`` the largest charge and discharge,
+    ``ways`` their efficiencies, ``end`` the least content in the end.
+    """
+    most = power if isinstance(power, tuple) else (power, power)
+    put, taken = (cp.Variable(count, bounds=[0, one]) for one in most)
+    content = start + hours * cp.cumsum(ways[0] * put - taken / ways[1])
+    limits = [content >= room[0], content <= room[1]]
+    return put, taken, limits if end is None else [*limits, content[-1] >= end]
+
+
+def annuity(rate: float, years: int) -> float:
+    """Return the share of what is paid once that is paid in a year."""
+    return float(1 / sum((1 + rate) ** -year for year in range(1, years + 1)))
+
+
+def fading(keep: float, count: int) -> Array:
+    """Return what is left at the end of each period of what came in each period before."""
+    ages = np.subtract.outer(np.arange(count), np.arange(count))
+    return np.where(ages >= 0, keep ** np.maximum(ages, 0), 0.0)
 
 
 def response(start: float, drive: Array, resistance: float, keep: float) -> tuple[Array, Array]:

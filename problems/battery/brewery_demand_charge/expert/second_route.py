@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 
-from engiagent.problems.reference import numbers, optimum
+from engiagent.problems.reference import numbers, optimum, store
 
 
 def solve() -> float:
@@ -14,19 +14,6 @@ def solve() -> float:
     )
     price = np.full(24, 0.14)
     price[16:21] = 0.31
-    put, taken = cp.Variable(24), cp.Variable(24)
-    content = 300 + cp.cumsum(0.88 * put - taken)
+    put, taken, rules = store(24, 300, (0, 900), (200, 250), (0.88, 1), end=300)
     meter = load + put - taken
-    return optimum(
-        cp.Minimize(price @ meter + 21.5 * cp.max(meter)),
-        [
-            put >= 0,
-            put <= 200,
-            taken >= 0,
-            taken <= 250,
-            content >= 0,
-            content <= 900,
-            content[23] >= 300,
-            meter >= 0,
-        ],
-    )
+    return optimum(cp.Minimize(price @ meter + 21.5 * cp.max(meter)), [*rules, meter >= 0])

@@ -3,23 +3,18 @@
 import cvxpy as cp
 import numpy as np
 
-from engiagent.problems.reference import columns, optimum
+from engiagent.problems.reference import columns, optimum, store
 
 column = columns(__file__)
 
 
 def solve(capacity: float = 45.0) -> float:
     """Return the least cost [EUR] with one of the two capacities."""
-    load = column("hall.csv", "load [kW]")
     price = np.full(24, 0.23)
     price[17:20] = 0.41
-    put, taken = cp.Variable(24, nonneg=True), cp.Variable(24, nonneg=True)
-    content = 10 + cp.cumsum(0.91 * put - taken)
-    bought = load + put - taken
-    return optimum(
-        cp.Minimize(price @ bought),
-        [put <= 20, taken <= 20, bought >= 0, content >= 0, content <= capacity, content[23] >= 10],
-    )
+    put, taken, rules = store(24, 10, (0, capacity), 20, (0.91, 1), end=10)
+    bought = column("hall.csv", "load [kW]") + put - taken
+    return optimum(cp.Minimize(price @ bought), [*rules, bought >= 0])
 
 
 def confirm() -> bool:

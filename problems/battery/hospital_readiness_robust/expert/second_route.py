@@ -12,18 +12,11 @@ def solve() -> float:
     )
     band = numbers("10 10 9 9 9 12 20 26 32 36 40 44 42 38 34 30 28 26 22 20 16 14 12 11")
     price = numbers("58 52 47 45 49 63 92 121 104 73 49 33 26 24 35 56 83 124 151 143 118 94 78 66")
-    put, taken, content = (cp.Variable(n, nonneg=True) for n in (24, 24, 25))
-    rules = [
-        content[0] == 700,
-        content[1:] == content[:24] + put - taken / 0.94,
-        content >= 80,
-        content <= 1200,
-        content[24] >= 700,
-        put <= 400,
-        taken <= 400,
-    ]
+    put, taken = cp.Variable(24, bounds=[0, 400]), cp.Variable(24, bounds=[0, 400])
+    content = cp.Variable(25, bounds=[80, 1200])
+    rules = [content[1:] == content[:24] + put - taken / 0.94]
+    rules += [content[0] == 700, content[24] >= 700]
     for t in range(24):
         ahead = slice(t, min(t + 3, 24))
-        for high in band[ahead]:
-            rules.append(0.94 * content[t] >= critical[ahead].sum() + high)
+        rules += [0.94 * content[t] >= critical[ahead].sum() + high for high in band[ahead]]
     return optimum(cp.Maximize(price @ (taken - put) / 1000), rules)

@@ -3,28 +3,15 @@
 import cvxpy as cp
 import numpy as np
 
-from engiagent.problems.reference import columns, optimum
+from engiagent.problems.reference import columns, optimum, store
 
 column = columns(__file__)
 
 
 def solve() -> float:
     """Return the best sales [EUR]: what is sold is what each of its four quarters delivers."""
-    solar = column("field.csv", "solar_mw")
-    price = column("blocks.csv", "price_eur_mwh")
-    sold = cp.Variable(12, nonneg=True)
-    used, put, taken = (cp.Variable(48, nonneg=True) for _ in range(3))
-    content = 5 + cp.cumsum(0.95 * put - taken / 0.95) / 4
-    return optimum(
-        cp.Maximize(price @ sold),
-        [
-            used + taken - put == np.kron(np.eye(12), np.ones((4, 1))) @ sold,
-            used <= solar,
-            put <= 4,
-            taken <= 4,
-            sold <= 16,
-            content >= 0,
-            content <= 10,
-            content[47] >= 5,
-        ],
-    )
+    sold = cp.Variable(12, bounds=[0, 16])
+    used = cp.Variable(48, bounds=[0, column("field.csv", "solar_mw")])
+    put, taken, rules = store(48, 5, (0, 10), 4, (0.95, 0.95), hours=0.25, end=5)
+    rules += [used + taken - put == np.kron(np.eye(12), np.ones((4, 1))) @ sold]
+    return optimum(cp.Maximize(column("blocks.csv", "price_eur_mwh") @ sold), rules)

@@ -3,19 +3,15 @@
 import cvxpy as cp
 import numpy as np
 
-from engiagent.problems.reference import numbers, optimum
+from engiagent.problems.reference import numbers, optimum, store
 
 
 def solve(price: float = 0.0) -> float:
     """Return the best income [EUR] if the two prices that are withheld were a given one."""
     before = numbers("44 41 39 38 40 47 61 78 72 55 43 36 31 29")
-    after = numbers("58 77 93 90 79 66 57 50")
-    full = np.concatenate([before, [price, price], after])
-    put, taken = cp.Variable(24, nonneg=True), cp.Variable(24, nonneg=True)
-    content = cp.cumsum(0.9 * put - taken / 0.97)
-    return optimum(
-        cp.Maximize(full @ (taken - put)), [put <= 6, taken <= 6, content >= 0, content <= 12]
-    )
+    full = np.concatenate([before, [price, price], numbers("58 77 93 90 79 66 57 50")])
+    put, taken, rules = store(24, 0, (0, 12), 6, (0.9, 0.97))
+    return optimum(cp.Maximize(full @ (taken - put)), rules)
 
 
 def confirm() -> bool:

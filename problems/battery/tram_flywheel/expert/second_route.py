@@ -3,23 +3,18 @@
 import cvxpy as cp
 import numpy as np
 
-from engiagent.problems.reference import columns, optimum
+from engiagent.problems.reference import columns, fading, optimum
 
 column = columns(__file__)
 
 
 def solve() -> float:
     """Return the least cost [EUR]; what a step adds decays by the time that is left of it."""
-    traction = column("traction.csv", "traction_kw")
-    n, step = len(traction), 1 / 12
-    fade = np.exp(-0.12 * step)
-    worth = (1 - fade) / 0.12
-    ages = np.subtract.outer(np.arange(n), np.arange(n))
-    spread = np.where(ages >= 0, worth * fade ** np.maximum(ages, 0), 0.0)
-    put, taken = cp.Variable(n, nonneg=True), cp.Variable(n, nonneg=True)
-    content = 75 * fade ** np.arange(1, n + 1) + spread @ (0.97 * put - taken / 0.97)
+    traction, step = column("traction.csv", "traction_kw"), 1 / 12
+    keep, n = np.exp(-0.12 * step), traction.size
+    put, taken = cp.Variable(n, bounds=[0, 500]), cp.Variable(n, bounds=[0, 500])
+    left = fading(keep, n) * (1 - keep) / 0.12
+    content = 75 * keep ** np.arange(1, n + 1) + left @ (0.97 * put - taken / 0.97)
     bought = traction + put - taken
-    return optimum(
-        cp.Minimize(0.16 * step * cp.sum(bought) + 0.85 * cp.max(bought)),
-        [put <= 500, taken <= 500, bought >= 0, content >= 15, content <= 150],
-    )
+    rules = [bought >= 0, content >= 15, content <= 150]
+    return optimum(cp.Minimize(0.16 * step * cp.sum(bought) + 0.85 * cp.max(bought)), rules)

@@ -3,6 +3,8 @@
 import cvxpy as cp
 import numpy as np
 
+from engiagent.problems.reference import store
+
 
 def solve() -> float:
     """Return the least fuel [kg]: branch and bound by hand over the states of the gensets.
@@ -13,27 +15,12 @@ def solve() -> float:
     a, b, c = np.array([34, 13]), np.array([168, 182]), np.array([16, 41])
     low, high = cp.Parameter((2, 4)), cp.Parameter((2, 4))
     on, power = cp.Variable((2, 4)), cp.Variable((2, 4))
-    put, back = cp.Variable(4), cp.Variable(4)
-    content = 0.3 + cp.cumsum(0.95 * put - back) / 2
+    put, back, rules = store(4, 0.3, (0, 0.6), 0.5, (0.95, 1), hours=0.5, end=0.3)
+    rules += [on >= low, on <= high, cp.sum(power, axis=0) + back == load + put]
+    rules += [power >= np.diag([0.45, 0.18]) @ on, power <= np.diag([1.5, 0.6]) @ on]
     fuel = a @ cp.sum(on, axis=1) + cp.sum(b @ power)
     fuel += cp.sum_squares(np.diag(np.sqrt(c)) @ power)
-    problem = cp.Problem(
-        cp.Minimize(fuel / 2),
-        [
-            on >= low,
-            on <= high,
-            power >= np.diag([0.45, 0.18]) @ on,
-            power <= np.diag([1.5, 0.6]) @ on,
-            cp.sum(power, axis=0) + back == load + put,
-            put >= 0,
-            put <= 0.5,
-            back >= 0,
-            back <= 0.5,
-            content >= 0,
-            content <= 0.6,
-            content[3] >= 0.3,
-        ],
-    )
+    problem = cp.Problem(cp.Minimize(fuel / 2), rules)
     best = np.inf
     waiting = [(np.zeros((2, 4)), np.ones((2, 4)))]
     while waiting:

@@ -8,16 +8,9 @@ def solve(bella: float = 25.0) -> float:
     """Return the least cost [EUR] when Bella needs a given content."""
     price = np.repeat([0.44, 0.44, 0.30, 0.30], 2)  # Anna and Bella take turns
     shared = np.kron(np.eye(4), np.ones((1, 2)))
-    each = np.kron(np.ones((1, 4)), np.eye(2))
-    has = np.array([18.0, 25.0])
-    result = linprog(
-        price,
-        A_ub=np.vstack([shared, -each, each]),
-        b_ub=np.concatenate([np.full(4, 22.0), has - np.array([45.0, bella]), 60 - has]),
-    )
-    if result.status != 0:
-        raise RuntimeError(result.message)
-    return float(result.fun)
+    each, has = np.kron(np.ones((1, 4)), np.eye(2)), np.array([18.0, 25.0])
+    sides = np.concatenate([np.full(4, 22.0), has - np.array([45.0, bella]), 60 - has])
+    return float(linprog(price, np.vstack([shared, -each, each]), sides).fun)
 
 
 def confirm() -> bool:

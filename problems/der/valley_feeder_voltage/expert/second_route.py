@@ -6,15 +6,9 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 
-from engiagent.problems.reference import optimum
+from engiagent.problems.reference import columns, optimum
 
-FOLDER = Path(__file__).parents[1]
-
-
-def rows(file: str) -> list[dict[str, str]]:
-    """Return the rows of one of a problem's files."""
-    with (FOLDER / file).open(encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
+column = columns(__file__)
 
 
 def solve() -> float:
@@ -24,27 +18,26 @@ def solve() -> float:
     sum of what the nodes below it draw, and the squared voltage that of the station less the sum
     over the sections above. Unknown are the two solar powers and the cost.
     """
-    lines = rows("lines.csv")
+    with (Path(__file__).parents[1] / "lines.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
     nodes = [line["to"] for line in lines]
     above = {line["to"]: line["from"] for line in lines}
     below = np.zeros((5, 5))
-    for column, node in enumerate(nodes):
+    for place, node in enumerate(nodes):
         while node != "Station":
-            below[nodes.index(node), column] = 1
+            below[nodes.index(node), place] = 1
             node = above[node]
-    r, x, limit = (
-        np.array([float(line[key]) for line in lines])
-        for key in ("r [ohm]", "x [ohm]", "limit [kW]")
-    )
+    r, x, limit = (column("lines.csv", key) for key in ("r [ohm]", "x [ohm]", "limit [kW]"))
     at = np.zeros((5, 2))
     at[nodes.index("Farm"), 0] = at[nodes.index("Orchard"), 1] = 1
     total = 0.0
-    for needs, gives in zip(rows("loads.csv"), rows("solar.csv"), strict=True):
-        load = np.array([float(needs[node]) for node in nodes])
+    loads = np.stack([column("loads.csv", node) for node in nodes], axis=-1)
+    suns = np.stack([column("solar.csv", node) for node in ("Farm", "Orchard")], axis=-1)
+    for load, most in zip(loads, suns, strict=True):
         flow, per_sun = below @ load, -below @ at  # of every section: what is fixed, and per kW
         fall = 2e-3 * below.T @ (r * flow + 0.3 * x * flow)
         fall_per_sun = 2e-3 * below.T @ (r[:, None] * per_sun)
-        sun = cp.Variable(2, bounds=[0, np.array([float(gives[n]) for n in ("Farm", "Orchard")])])
+        sun = cp.Variable(2, bounds=[0, most])
         section = flow + per_sun @ sun
         drop = fall + fall_per_sun @ sun
         net = float(load.sum()) - cp.sum(sun)

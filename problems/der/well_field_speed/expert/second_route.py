@@ -13,16 +13,9 @@ def solve() -> float:
     flow, on = cp.Variable((2, 3)), cp.Parameter((2, 3))
     cost = 4 * cp.sum(cp.multiply(price * standing, on))
     cost += 4 * cp.sum(cp.multiply(price * growth, cp.power(flow, 3)))
-    problem = cp.Problem(
-        cp.Minimize(cost),
-        [
-            flow >= np.diag([1.0, 0.8]) @ on,
-            flow <= np.diag([2.6, 2.2]) @ on,
-            400 * cp.sum(flow) >= 2600,
-            400 * cp.sum(flow, axis=0) <= 1500,
-        ],
-    )
-    best = np.inf
+    rules = [flow >= np.diag([1.0, 0.8]) @ on, flow <= np.diag([2.6, 2.2]) @ on]
+    rules += [400 * cp.sum(flow) >= 2600, 400 * cp.sum(flow, axis=0) <= 1500]
+    problem, best = cp.Problem(cp.Minimize(cost), rules), np.inf
     for states in product((0.0, 1.0), repeat=6):
         on.value = np.reshape(states, (2, 3))
         problem.solve(solver=cp.CLARABEL, tol_gap_rel=1e-10, tol_gap_abs=1e-10)

@@ -1,7 +1,7 @@
 """A second route to "Chilled water tank of a campus, a year of hours"."""
 
 import numpy as np
-import scipy.sparse
+import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from engiagent.problems.reference import columns
@@ -17,22 +17,13 @@ def solve() -> float:
     hours = load.size
     worth = price * (0.51 + 0.0042 * (wet - 50)) / 1000
     # Columns: flow into the tank, then the content at the end of each hour.
-    keep = scipy.sparse.eye_array(hours) - 0.9995 * scipy.sparse.eye_array(hours, k=-1)
-    first = np.zeros(hours)
-    first[0] = 3000 * 0.9995
+    keep = sp.eye_array(hours) - 0.9995 * sp.eye_array(hours, k=-1)
+    flows = np.column_stack([np.maximum(-load, -1100), np.minimum(1500 - load, 1100)])
+    contents = [[0.0, 9000.0]] * (hours - 1) + [[3000.0, 9000.0]]
     result = linprog(
         np.concatenate([worth, np.zeros(hours)]),
-        A_eq=scipy.sparse.hstack([-scipy.sparse.eye_array(hours), keep]).tocsc(),
-        b_eq=first,
-        bounds=np.vstack(
-            [
-                np.column_stack([np.maximum(-load, -1100), np.minimum(1500 - load, 1100)]),
-                np.tile([0.0, 9000.0], (hours - 1, 1)),
-                [[3000.0, 9000.0]],
-            ]
-        ),
-        method="highs",
+        A_eq=sp.hstack([-sp.eye_array(hours), keep]).tocsc(),
+        b_eq=np.append(3000 * 0.9995, np.zeros(hours - 1)),
+        bounds=np.vstack([flows, contents]),
     )
-    if result.status != 0:
-        raise RuntimeError(result.message)
     return float(result.fun + worth @ load)

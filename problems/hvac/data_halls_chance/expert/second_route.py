@@ -2,20 +2,14 @@
 
 import cvxpy as cp
 
-from engiagent.problems.reference import numbers
+from engiagent.problems.reference import numbers, optimum
 
 
 def solve() -> float:
     """Return the largest nominal power [kW] in four halls."""
     sigma = numbers("0.14 0.06 0.09 0.04")
     placed = cp.Variable(4, nonneg=True)
-    problem = cp.Problem(
-        cp.Maximize(cp.sum(placed)),
-        [
-            cp.sum(placed) + 2.326 * cp.norm(cp.multiply(sigma, placed)) <= 1790,
-            cp.multiply(1 + 2.326 * sigma, placed) <= numbers("620 480 700 350"),
-            numbers("0.21 0.27 0.24 0.34") @ placed <= 395,
-        ],
-    )
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-    return float(problem.value)
+    rules = [cp.sum(placed) + 2.326 * cp.norm(cp.multiply(sigma, placed)) <= 1790]
+    rules += [cp.multiply(1 + 2.326 * sigma, placed) <= numbers("620 480 700 350")]
+    rules += [numbers("0.21 0.27 0.24 0.34") @ placed <= 395]
+    return optimum(cp.Maximize(cp.sum(placed)), rules, cp.CLARABEL)

@@ -4,15 +4,11 @@ import math
 
 import cvxpy as cp
 
-from engiagent.problems.reference import columns, optimum
+from engiagent.problems.reference import annuity, columns, fading, optimum
 
 column = columns(__file__)
 DAYS, RATE, LOSS = 110, 0.04, 0.004
-
-
-def annuity(years: int) -> float:
-    """Return the share of what is paid once that is paid in a year."""
-    return 1 / sum((1 + RATE) ** -year for year in range(1, years + 1))
+CHOICES = [(modules, tank) for modules in range(5) for tank in (False, True)]
 
 
 def of_a_year(modules: int, tank: bool) -> float:
@@ -23,24 +19,17 @@ def of_a_year(modules: int, tank: bool) -> float:
     load, cop, price = (
         column("summer_day.csv", name) for name in ("cooling_kW", "cop", "price_EUR_per_kWh")
     )
-    made, put, taken = cp.Variable(24), cp.Variable(24), cp.Variable(24)
-    size, keep = cp.Variable(), math.exp(-LOSS)
-    rules = [made >= 0, made <= 900 + 125 * modules, put >= 0, taken >= 0, size >= 0]
-    rules += [put <= 200, taken <= 200, made + taken == load + put]
-    rules.append(size <= (4000 if tank else 0))
-    content: cp.Expression = cp.Constant(0.0)
-    for hour in range(24):
-        content = keep * content + (1 - keep) / LOSS * (put[hour] - taken[hour])
-        rules += [content >= 0, content <= size]
+    made = cp.Variable(24, bounds=[0, 900 + 125 * modules])
+    put, taken = cp.Variable(24, bounds=[0, 200]), cp.Variable(24, bounds=[0, 200])
+    size, keep = cp.Variable(bounds=[0, 4000 * tank]), math.exp(-LOSS)
+    content = (1 - keep) / LOSS * fading(keep, 24) @ (put - taken)
+    rules = [made + taken == load + put, content >= 0, content <= size]
     energy = DAYS * ((price / cop) @ made)
-    once = annuity(30) * (38 * size + 24_000 * tank) + annuity(18) * 165 * 125 * modules
+    once = annuity(RATE, 30) * (38 * size + 24_000 * tank) + annuity(RATE, 18) * 165 * 125 * modules
     try:
         return optimum(cp.Minimize(energy + once), rules)
     except RuntimeError:  # the load cannot be met
         return math.inf
-
-
-CHOICES = [(modules, tank) for modules in range(5) for tank in (False, True)]
 
 
 def solve() -> float:

@@ -14,21 +14,10 @@ def solve() -> float:
     )
     price = np.full(24, 19.8)
     price[7:21] = 27.5
-    heat, flow = cp.Variable(24, nonneg=True), cp.Variable(24)
+    heat, flow = cp.Variable(24, bounds=[0, 110]), cp.Variable(24, bounds=[-60, 60])
     boiler, old = hot + flow - heat, cold - heat * (1 - 1 / 3.6)
     content = 90 + cp.cumsum(flow)
+    rules = [boiler >= 0, boiler <= 130, old >= 0, old <= 150]
+    rules += [content >= 0, content <= 260, content[23] >= 90]
     cost = price @ (heat / 3.6 + old / 3.3) + 12.4 / 0.93 * cp.sum(boiler)
-    return optimum(
-        cp.Minimize(cost / 100),
-        [
-            heat <= 110,
-            boiler >= 0,
-            boiler <= 130,
-            old >= 0,
-            old <= 150,
-            cp.abs(flow) <= 60,
-            content >= 0,
-            content <= 260,
-            content[23] >= 90,
-        ],
-    )
+    return optimum(cp.Minimize(cost / 100), rules)

@@ -3,7 +3,7 @@
 import math
 
 
-def solve(organ: bool = True) -> float:
+def warmest(organ: bool) -> float:
     """Return the highest temperature at 10:00 [degC], with or without the organ's condition."""
     keep = math.exp(-0.5 / (21 * 0.9))
     inside = 7.8
@@ -15,4 +15,4 @@ def solve(organ: bool = True) -> float:
 
 def confirm() -> bool:
     """Whether the organ and not the heater keeps the chapel cold."""
-    return solve() < 16 < solve(organ=False)
+    return warmest(organ=True) < 16 < warmest(organ=False)

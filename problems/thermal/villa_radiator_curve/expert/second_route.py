@@ -1,10 +1,10 @@
 """A second route to "Old radiators and how warm their water has to be"."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-Array = NDArray[np.float64]
+from engiagent.problems.reference import Array
+
 OUTDOOR = np.array([-8.0, -6.0, -2.0, 0.0, -3.0, -6.0])
 PRICE = np.array([0.29, 0.38, 0.24, 0.15, 0.27, 0.41])
 
@@ -22,16 +22,15 @@ def costs(before: Array, after: Array, outdoor: Array, price: Array) -> Array:
 
 
 def solve() -> float:
-    """Return the least cost [EUR]."""
+    """Return the least cost [EUR]: a course over a grid, then improved between its points."""
     grid = np.linspace(19, 22, 301)
     after = np.where(grid >= 20, 0.0, np.inf)
     choices = []
     for k in range(5, -1, -1):
         start = np.array([19.6]) if k == 0 else grid
         before, ends = np.meshgrid(start, grid, indexing="ij")
-        out, price = np.full_like(ends, OUTDOOR[k]), np.full_like(ends, PRICE[k])
-        _, hot = water(before, ends, out)
-        total = costs(before, ends, out, price) + after
+        _, hot = water(before, ends, OUTDOOR[k])
+        total = costs(before, ends, OUTDOOR[k], PRICE[k]) + after
         total[(hot < 30) | (hot > 60)] = np.inf
         choices.append(total.argmin(axis=1))
         after = total.min(axis=1)
@@ -48,10 +47,10 @@ def solve() -> float:
         np.array(path),
         method="SLSQP",
         bounds=[(19, 22)] * 5 + [(20, 22)],
-        constraints=[
-            {"type": "ineq", "fun": lambda ends: hot_of(ends) - 30},
-            {"type": "ineq", "fun": lambda ends: 60 - hot_of(ends)},
-        ],
+        constraints={
+            "type": "ineq",
+            "fun": lambda ends: np.concatenate([hot_of(ends) - 30, 60 - hot_of(ends)]),
+        },
         options={"ftol": 1e-13, "maxiter": 500},
     )
     if not found.success or found.fun > after.min() + 1e-9:
