@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engiagent.blueprint.document import Blueprint
 from engiagent.cli.app import app
 from engiagent.explain import Explanation, Given, explain, explain_result
-from engiagent.explain.unbounded import is_ray
+from engiagent.explain.infeasible import is_ray
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.solvers.solving import solve
