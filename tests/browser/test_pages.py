@@ -27,7 +27,6 @@ def test_a_page_is_sound_in_every_light_and_width(
     opened = visit(pages[name])
     for mode in MODES:
         opened.turn(mode)
-        opened.picture(f"{name}-{mode}")
         assert opened.sticks_out() <= 0, mode
         assert opened.clipped() == [], mode
         assert opened.axe(mode) == [], mode
@@ -48,7 +47,6 @@ def test_paper_shows_the_checks_and_not_the_bulk(
 ) -> None:
     opened = visit(pages["report_merchant_day"])
     opened.page.emulate_media(media="print", color_scheme="dark")
-    opened.picture("report_merchant_day-print")
     background = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == "rgb(255, 255, 255)"  # whatever the reader's screen is like
     assert opened.page.get_by_text("Least margin", exact=True).is_visible()

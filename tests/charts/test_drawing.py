@@ -24,7 +24,6 @@ from engiagent.report.charts import (
     plot,
     tornado,
 )
-from engiagent.report.charts.palette import style
 from engiagent.report.charts.panels import stacked
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -75,11 +74,6 @@ def test_a_document_asks_nobody_for_anything() -> None:
     assert "@import" not in text
     assert "url(" not in text
     assert "<&>" not in text
-
-
-def test_six_series_differ_in_more_than_colour() -> None:
-    dashes = re.findall(r"\.s(\d) \{ stroke: var\(--s\d\);(.*?)\}", style())
-    assert len({dash.strip() for _, dash in dashes}) == 6
 
 
 def gaps(panel: Panel) -> Panel:
@@ -159,19 +153,3 @@ def test_lanes_have_a_bar_each() -> None:
     assert second["x"] == pytest.approx(first["x"] + 6.0 * scale, abs=2.0)
     assert second["width"] == pytest.approx(2.0 * scale, abs=0.1)
     assert "&lt;x&gt;" in text
-
-
-def test_bars_of_a_tornado_begin_at_its_base() -> None:
-    drawn = draw(tornado("cost", "EUR", 10.0, {"price": (8.0, 13.0)}), "t")
-    low, high = rectangles(drawn)[2:]  # after those of the legend
-    assert low["x"] + low["width"] == pytest.approx(high["x"], abs=0.1)
-    assert high["width"] == pytest.approx(1.5 * low["width"], rel=0.01)
-    assert low["y"] != high["y"]
-
-
-def test_what_is_not_drawn_is_said() -> None:
-    traces = {f"case {k}": [(0.0, float(k)), (1.0, 2.0)] for k in range(9)}
-    drawn = draw(plot("cost", "size [kW]", "cost [EUR]", traces), "x")
-    assert "3 more are not drawn" in drawn
-    few = plot("cost", "size", "cost", dict(list(traces.items())[:6]))
-    assert "not drawn" not in draw(few, "x")

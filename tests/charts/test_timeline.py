@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engiagent.report.charts.scene import thin
-from engiagent.report.charts.timeline import clock_ticks, nice_ticks, read_axis, time_ticks
+from engiagent.report.charts.timeline import nice_ticks, read_axis, time_ticks
 
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)
 
@@ -74,18 +74,6 @@ def test_the_hour_that_does_not_exist_has_no_tick() -> None:
     labels = [label for _, label in time_ticks(start, start + 23 * 3600, 30, "Europe/Berlin")]
     assert labels[:4] == ["30 Mar", "01:00", "03:00", "04:00"]
     assert labels[-1] == "31 Mar"
-
-
-def test_clock_ticks_run_past_midnight() -> None:
-    assert [t for _, t in clock_ticks(18 * 3600, 30 * 3600, 6)] == [
-        "18:00",
-        "20:00",
-        "22:00",
-        "00:00",
-        "02:00",
-        "04:00",
-        "06:00",
-    ]
 
 
 @pytest.mark.parametrize(
