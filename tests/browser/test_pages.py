@@ -60,18 +60,6 @@ def test_paper_shows_the_checks_and_not_the_bulk(
     assert pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") < 20
 
 
-def test_tables_are_saved_as_csv(pages: dict[str, str], visit: Open) -> None:
-    opened = visit(pages["report_merchant_day"])
-    opened.page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
-    for file in ("instructions.csv", "schedule.csv", "checks.csv"):
-        with opened.page.expect_download() as waiting:
-            opened.page.locator(f'a[download="{file}"]').click()
-        assert waiting.value.suggested_filename == file
-        text = Path(waiting.value.path()).read_text("utf-8")
-        assert text.count("\n") > 2
-    assert opened.asked[1:] == [] or all(url.startswith("data:") for url in opened.asked[1:])
-
-
 def test_a_keyboard_reaches_the_verdict_and_every_wide_table(
     pages: dict[str, str], visit: Open
 ) -> None:

@@ -14,7 +14,6 @@ from engiagent.errors import InputError
 from engiagent.report.charts import (
     Axis,
     Band,
-    Bar,
     Chart,
     Curve,
     Lanes,
@@ -136,20 +135,3 @@ def test_panels_without_a_value_are_drawn_empty() -> None:
     assert "<svg" in draw(plot("x", "a", "b", {}), "x")
     assert "<svg" in draw(tornado("x", "EUR", 1.0, {}), "x")
     assert "0 bars" in draw(Lanes("times", "s", ()), "x")
-
-
-def rectangles(text: str) -> list[dict[str, float]]:
-    return [
-        {key: float(value) for key, value in re.findall(r'(x|y|width)="([\d.]+)"', bar)}
-        for bar in re.findall(r'<rect [^>]*class="bar[^>]*>', text)
-    ]
-
-
-def test_lanes_have_a_bar_each() -> None:
-    bars = (Bar("a", 0.0, 6.0), Bar("b", 6.0, 8.0, good=False, text="<x>"))
-    text = draw(Lanes("times", "s", bars), "t")
-    first, second = sorted(rectangles(text), key=lambda bar: bar["x"])
-    scale = first["width"] / 6.0
-    assert second["x"] == pytest.approx(first["x"] + 6.0 * scale, abs=2.0)
-    assert second["width"] == pytest.approx(2.0 * scale, abs=0.1)
-    assert "&lt;x&gt;" in text

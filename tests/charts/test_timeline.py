@@ -1,9 +1,7 @@
 from datetime import UTC, datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import xarray
 from hypothesis import given
@@ -74,20 +72,6 @@ def test_the_hour_that_does_not_exist_has_no_tick() -> None:
     labels = [label for _, label in time_ticks(start, start + 23 * 3600, 30, "Europe/Berlin")]
     assert labels[:4] == ["30 Mar", "01:00", "03:00", "04:00"]
     assert labels[-1] == "31 Mar"
-
-
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
-        (np.array(["2025-01-01", "2025-01-02"], dtype="datetime64[ns]"), "time"),
-        (np.array([1, 2, 3]), "number"),
-        (np.array(["G1", "G2"]), "label"),
-    ],
-)
-def test_axes_are_told_apart(values: npt.NDArray[Any], kind: str) -> None:
-    axis = read_axis(xarray.DataArray(values, dims="T", name="T"))
-    assert axis.kind == kind
-    assert len(axis.labels) == len(values)
 
 
 def test_an_unknown_zone_does_no_harm() -> None:

@@ -70,15 +70,6 @@ def test_the_page_is_sound_and_draws_what_differs(pair: tuple[Path, Path]) -> No
     assert "E_max" in page.text
 
 
-def test_a_run_compared_with_itself_does_not_differ(make_run: MakeRun) -> None:
-    folder = make_run()
-    found = side_by_side([folder, folder])
-    assert found.names == ("run (1)", "run (2)")
-    assert found.differences == ()
-    assert not any(item.differs for item in found.quantities)
-    assert "The runs do not differ." in assert_sound(compare([folder, folder])).text
-
-
 def test_a_run_without_a_plan_stands_beside_one_with(make_run: MakeRun, tmp_path: Path) -> None:
     first, second = make_run(), tmp_path / "failed"
     second.mkdir()

@@ -215,13 +215,6 @@ def test_a_front_is_a_table() -> None:
     assert profit[0] == pytest.approx(best(storage()))
 
 
-def test_parts_of_a_chain_have_their_own_duals() -> None:
-    text = "charge[first(T)] <= discharge[first(T)] <= E/1[h]"
-    chain = [{"constraint_id": "C", "expression": text}]
-    found = run_study(Cases(), storage({"duals": ["C"]}, constraints=chain, expressions=[]), HERE)
-    assert set(found.rows[0]["values"]) == {"dual(C__1)", "dual(C__2)"}
-
-
 @pytest.mark.parametrize(
     ("report", "code", "path"), YAML(typ="safe").load(Path(__file__).with_name("reports.yaml"))
 )
