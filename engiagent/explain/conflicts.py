@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import ConstraintDef, Core, ParameterDef, VariableDef
+from engiagent.blueprint.document import ConstraintDef, ParameterDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Compare, GrammarError, Ref, parse, walk
 from engiagent.errors import EngiagentError
@@ -29,92 +29,8 @@ from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solution import to_dataset
 
 LAWS: Final = frozenset({"Physical Laws", "Supply-Demand Balance"})
-
-
 DEEPEST: Final = 4
 """How many parameters that are made of others are followed."""
-
-
-@dataclass(frozen=True)
-class Words:
-    """The names of a blueprint and what they stand for."""
-
-    core: Core
-
-    @cached_property
-    def variables(self) -> dict[str, VariableDef]:
-        """The variables by name."""
-        return {v.name: v for v in self.core.decision_variables}
-
-    @cached_property
-    def parameters(self) -> dict[str, ParameterDef]:
-        """The parameters by name."""
-        return {p.name: p for p in self.core.parameters}
-
-    def bound(self, variable: VariableDef, side: str) -> tuple[str, str, set[str]]:
-        """Return a bound in words, as an expression, and the names that it rests on."""
-        pieces, said, names = [], [], set()
-        low, high = variable.lower, variable.upper
-        if variable.type == "binary":
-            low, high = (0 if low is None else low), (1 if high is None else high)
-        for end, limit, sign in (("lower", low, ">="), ("upper", high, "<=")):
-            if side in (end, "both"):
-                pieces.append(f"{sign} {limit}")
-                said.append(f"{sign} {self._worth(limit, variable.unit)}")
-                names |= names_in(limit)
-        name = variable.quantity or variable.name
-        expression = f"{variable.name} {' and '.join(pieces)}"
-        return f"{name} {' and '.join(said)}", expression, names
-
-    def constraint(
-        self, definition: ConstraintDef, side: str, laws: Collection[str]
-    ) -> tuple[str, str, set[str]]:
-        """Return a constraint, or one side of a range, in words; a law by its name.
-
-        Beside the words come the expression and the names that it rests on.
-        """
-        expression = one_sided(definition.expression, side)
-        names = names_in(expression) | names_in(definition.where)
-        name = definition.name or definition.constraint_id
-        if definition.category in laws:
-            values = [f"{n} = {v}" for n in sorted(names) if (v := self._number(n)) is not None]
-            return f"{name}{' with ' if values else ''}{', '.join(values)}", expression, names
-        return f"{name}: {self._filled(expression)}", expression, names
-
-    def behind(self, names: Collection[str], depth: int = DEEPEST) -> Iterator[ParameterDef]:
-        """Yield the parameters among some names, and those that they are made of."""
-        for name in sorted(names):
-            parameter = self.parameters.get(name)
-            if parameter is None:
-                continue
-            yield parameter
-            if depth > 1 and parameter.source_reference is None:
-                yield from self.behind(names_in(parameter.value), depth - 1)
-
-    def _filled(self, expression: str) -> str:
-        """Return an expression with numbers for parameters and quantities for variables."""
-        try:
-            found = [n for n in walk(parse(expression)) if isinstance(n, Ref)]
-        except GrammarError:
-            return expression
-        for node in sorted(found, key=lambda n: -n.span[0]):
-            variable = self.variables.get(node.name)
-            said = variable.quantity if variable is not None else self._number(node.name)
-            if said is not None:
-                start = node.span[0]
-                expression = expression[:start] + said + expression[start + len(node.name) :]
-        return expression
-
-    def _number(self, name: str) -> str | None:
-        parameter = self.parameters.get(name)
-        if parameter is None or not isinstance(parameter.value, int | float):
-            return None
-        return shown(parameter.value, str(parameter.unit or ""))
-
-    def _worth(self, limit: object, unit: str | None) -> str:
-        if not isinstance(limit, str):
-            return shown(limit, unit)
-        return self._number(limit) or self._filled(limit)
 
 
 def one_sided(expression: str, side: str) -> str:
@@ -147,6 +63,16 @@ class Statements:
     folder: Path
     text: Text
 
+    @cached_property
+    def variables(self) -> dict[str, VariableDef]:
+        """The variables by name."""
+        return {v.name: v for v in self.demands.core.decision_variables}
+
+    @cached_property
+    def parameters(self) -> dict[str, ParameterDef]:
+        """The parameters by name."""
+        return {p.name: p for p in self.demands.core.parameters}
+
     # -- members ------------------------------------------------------------------------------
 
     def is_stated(self, family: Family) -> bool:
@@ -158,7 +84,7 @@ class Statements:
 
     def is_data(self, family: Family) -> bool:
         """Whether a bound follows from given series, and is no limit that the problem states."""
-        variable = self.say.variables.get(family.name)
+        variable = self.variables.get(family.name)
         bound = None if variable is None else getattr(variable, family.side, None)
         if not isinstance(bound, str):
             return False
@@ -176,7 +102,7 @@ class Statements:
         definition = self.constraint(family.name)
         if definition is None or definition.category not in LAWS:
             return False
-        return len(names_in(definition.expression) & set(self.say.variables)) > 1
+        return len(names_in(definition.expression) & set(self.variables)) > 1
 
     def constraint(self, name: str) -> ConstraintDef | None:
         """Return a constraint by its id or by the number that one of several blocks has."""
@@ -186,33 +112,28 @@ class Statements:
     def _by_id(self) -> dict[str, ConstraintDef]:
         return {c.constraint_id: c for c in self.demands.core.constraints}
 
-    @cached_property
-    def say(self) -> Words:
-        """What puts the demands into words."""
-        return Words(self.demands.core)
-
     def variable_of(self, family: Family) -> str | None:
         """Return the variable that a family bounds, or the first that its constraint names."""
         if family.kind == "bound":
             return family.name
         definition = self.constraint(family.name)
         used = names_in(definition.expression) if definition is not None else set()
-        return next((name for name in self.say.variables if name in used), None)
+        return next((name for name in self.variables if name in used), None)
 
     def subject(self, members: Sequence[Member]) -> tuple[str, str]:
         """Return component and quantity of the member that is most of a demand."""
-        chosen = sorted(members, key=lambda m: (not self._is_demand(m.family), m.family.name))
-        for member in chosen:
-            name = self.variable_of(member.family)
+
+        def rank(family: Family) -> tuple[bool, str]:
+            return (family.kind == "bound" or not self.is_stated(family), family.name)
+
+        for family in sorted((m.family for m in members), key=rank):
+            name = self.variable_of(family)
             if name is None:
                 continue
-            quantity = self.say.variables[name].quantity or name
+            quantity = self.variables[name].quantity or name
             component, _, rest = quantity.rpartition(".")
             return component or quantity, rest if component else ""
         return "problem", ""
-
-    def _is_demand(self, family: Family) -> bool:
-        return family.kind == "constraint" and self.is_stated(family)
 
     # -- words --------------------------------------------------------------------------------
 
@@ -230,36 +151,94 @@ class Statements:
         """Return a member, or both sides of it, in words with its places."""
         where = where_of(member.sets, member.shape, member.positions, program)
         if member.family.kind == "bound":
-            variable = self.say.variables[member.family.name]
-            text, expression, names = self.say.bound(variable, side)
-            plain = not names & set(self.say.parameters) and not expression.endswith("= 0")
+            variable = self.variables[member.family.name]
+            text, expression, names = self._bound(variable, side)
+            plain = not names & set(self.parameters) and not expression.endswith("= 0")
             source = variable.source_reference if plain else None
         else:
             definition = self.constraint(member.family.name)
             if definition is None:
                 return Part(member.family.name, "", where, ())
-            text, expression, names = self.say.constraint(definition, side, LAWS)
+            text, expression, names = self._row(definition, side)
             source = definition.source_reference
         places = list(self.text.of(source))
-        for parameter in self.say.behind(names):
+        for parameter in self._behind(names):
             places += self.text.of(*_rows(parameter, member))
         at = f" ({where})" if where else ""
         return Part(text + at, expression, where, tuple(dict.fromkeys(places)))
+
+    def _bound(self, variable: VariableDef, side: str) -> tuple[str, str, set[str]]:
+        """Return a bound in words, as an expression, and the names that it rests on."""
+        pieces, said, names = [], [], set()
+        low, high = variable.lower, variable.upper
+        if variable.type == "binary":
+            low, high = (0 if low is None else low), (1 if high is None else high)
+        for end, limit, sign in (("lower", low, ">="), ("upper", high, "<=")):
+            if side in (end, "both"):
+                pieces.append(f"{sign} {limit}")
+                said.append(f"{sign} {self._worth(limit, variable.unit)}")
+                names |= names_in(limit)
+        name = variable.quantity or variable.name
+        expression = f"{variable.name} {' and '.join(pieces)}"
+        return f"{name} {' and '.join(said)}", expression, names
+
+    def _row(self, definition: ConstraintDef, side: str) -> tuple[str, str, set[str]]:
+        """Return a constraint, or one side of a range, in words; a law by its name.
+
+        Beside the words come the expression and the names that it rests on.
+        """
+        expression = one_sided(definition.expression, side)
+        names = names_in(expression) | names_in(definition.where)
+        name = definition.name or definition.constraint_id
+        if definition.category in LAWS:
+            values = [f"{n} = {v}" for n in sorted(names) if (v := self._number(n)) is not None]
+            return f"{name}{' with ' if values else ''}{', '.join(values)}", expression, names
+        return f"{name}: {self._filled(expression)}", expression, names
+
+    def _behind(self, names: Collection[str], depth: int = DEEPEST) -> Iterator[ParameterDef]:
+        """Yield the parameters among some names, and those that they are made of."""
+        for name in sorted(names):
+            parameter = self.parameters.get(name)
+            if parameter is None:
+                continue
+            yield parameter
+            if depth > 1 and parameter.source_reference is None:
+                yield from self._behind(names_in(parameter.value), depth - 1)
+
+    def _filled(self, expression: str) -> str:
+        """Return an expression with numbers for parameters and quantities for variables."""
+        try:
+            found = [n for n in walk(parse(expression)) if isinstance(n, Ref)]
+        except GrammarError:
+            return expression
+        for node in sorted(found, key=lambda n: -n.span[0]):
+            variable = self.variables.get(node.name)
+            said = variable.quantity if variable is not None else self._number(node.name)
+            if said is not None:
+                start = node.span[0]
+                expression = expression[:start] + said + expression[start + len(node.name) :]
+        return expression
+
+    def _number(self, name: str) -> str | None:
+        parameter = self.parameters.get(name)
+        if parameter is None or not isinstance(parameter.value, int | float):
+            return None
+        return shown(parameter.value, str(parameter.unit or ""))
+
+    def _worth(self, limit: object, unit: str | None) -> str:
+        if not isinstance(limit, str):
+            return shown(limit, unit)
+        return self._number(limit) or self._filled(limit)
 
     # -- proof --------------------------------------------------------------------------------
 
     def proof(self, conflict: Conflict) -> dict[str, Any]:
         """Return how a conflict is known, after the checker has looked at it where it can."""
         method = "limits that cross" if conflict.crossing else "Farkas ray"
+        method = "branch and bound; no duals" if conflict.whole_numbers else method
         checked, margin = self._checked(conflict)
-        if conflict.whole_numbers:
-            method = "branch and bound; no duals"
-        return {
-            "method": method,
-            "checked": checked,
-            "margin": margin,
-            "irreducible": conflict.irreducible,
-        }
+        found = {"method": method, "checked": checked, "margin": margin}
+        return {**found, "irreducible": conflict.irreducible}
 
     def _checked(self, conflict: Conflict) -> tuple[bool, float | None]:
         """Let the checker judge just this set with its ray; then with all bounds beside it.
@@ -278,7 +257,7 @@ class Statements:
             for side in ("lower", "upper")
             if m.family.side in (side, "both")
         }
-        every = {(name, side) for name in self.say.variables for side in ("lower", "upper")}
+        every = {(name, side) for name in self.variables for side in ("lower", "upper")}
         for bounds in (own, every):
             found = self._judged(only(self.demands, ids, bounds), conflict)
             if found is not None and found["status"] == "pass":

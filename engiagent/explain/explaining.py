@@ -171,7 +171,7 @@ def _infeasible(given: Given, seconds: float) -> Explanation:
 
 
 def _unbounded(given: Given, program: Program, result: SolverResult) -> Explanation:
-    from engiagent.explain.unbounded import explain_unbounded
+    from engiagent.explain.infeasible import explain_unbounded  # most runs have a plan
 
     goal = program.objective_name
     summary = f"the objective ({goal}) improves without end: a limit is missing"

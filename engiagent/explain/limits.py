@@ -127,7 +127,7 @@ class Limits:
     def _bound_softness(
         self, family: Family, values: Floats, block: ColumnBlock
     ) -> tuple[bool, str]:
-        known = family.name in self.said.say.variables
+        known = family.name in self.said.variables
         if not known or block.kind in ("binary", "semicontinuous"):
             return False, "a switch is on or off"
         if family.side == "lower" and not np.any(values) and not is_point(block.unit):

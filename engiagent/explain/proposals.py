@@ -72,14 +72,11 @@ def change_text(limit: Limit, amounts: Floats, limits: Limits) -> str:
 def told(limit: Limit, amounts: Floats, limits: Limits) -> str:
     """Return amounts by element, runs of equal ones together."""
     pieces = [
-        f"{shown(abs(a), limit.step_unit)} {_at(w)}" for w, a in by_amount(limit, amounts, limits)
+        f"{shown(abs(amount), limit.step_unit)} {f'at {where}' if where else 'everywhere'}"
+        for where, amount in by_amount(limit, amounts, limits)
     ]
     more = f"; and {len(pieces) - 6} more" if len(pieces) > 6 else ""
     return "; ".join(pieces[:6]) + more
-
-
-def _at(where: str) -> str:
-    return f"at {where}" if where else "everywhere"
 
 
 def by_amount(limit: Limit, amounts: Floats, limits: Limits) -> Sequence[tuple[str, float]]:
@@ -100,8 +97,7 @@ def _range(limit: Limit, values: Floats) -> str:
     return f"{shown(low, None)} to {shown(high, limit.unit)}"
 
 
-TOLERANCE: Final = 0.01
-"""How near to the least a proposal is shown to be, relative to it."""
+TOLERANCE: Final = 0.01  # how near to the least a proposal is shown to be, relative to it
 KELVINS: Final = 10.0
 """The change of a quantity with an arbitrary zero that counts like a limit in full."""
 LEAST: Final = 1e-2

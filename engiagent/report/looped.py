@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -18,7 +17,7 @@ from engiagent.run.keyfigures import Figure
 
 MOST_PANELS = 24
 MOST_ROWS = 200
-NONE: Final[Mapping[str, tuple[Figure, ...]]] = MappingProxyType({})
+NONE: Final[Mapping[str, tuple[Figure, ...]]] = {}
 
 
 def page(loop: ClosedLoop, name: str, rivals: Mapping[str, tuple[Figure, ...]] = NONE) -> str:

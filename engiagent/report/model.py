@@ -58,11 +58,11 @@ def _assumptions(blueprint: Blueprint) -> Iterator[tuple[str, str]]:
     for item in declared:
         for reason in _reasons(thaw(item.source_reference)):
             yield _stated(item), reason
-        override = thaw(getattr(item, "unit_override", None))
-        if override:
-            given = override if isinstance(override, Mapping) else {"unit": override}
-            unit, reason = words.unit(given.get("unit")), str(given.get("reason") or "")
-            yield f"{item.name} is read in {unit}", reason
+        given = thaw(getattr(item, "unit_override", None))
+        if given:
+            given = given if isinstance(given, Mapping) else {"unit": given}
+            reason = str(given.get("reason") or "")
+            yield f"{item.name} is read in {words.unit(given.get('unit'))}", reason
     extended = blueprint.extended_analysis_and_robustness
     for entry in extended.key_assumptions if extended else ():
         if isinstance(entry, Mapping):

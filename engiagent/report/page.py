@@ -146,14 +146,12 @@ def _number(value: Any) -> float:
 
 def _commands(run: Run) -> list[tuple[str, str]]:
     """Return what to type, each with what it does."""
-    commands = []
-    if run.problem_name:
-        commands.append(("engiagent run problem", "run it again, from the copy in this folder"))
-    if (run.folder / "solution.nc").is_file():
-        commands.append(("engiagent check .", "check the schedule again"))
-    if (run.folder / "model.py").is_file():
-        commands.append(("python model.py", "solve the model without engiagent, with Pyomo"))
-    return commands
+    known = {
+        "engiagent run problem": ("run it again, from the copy in this folder", "problem"),
+        "engiagent check .": ("check the schedule again", "solution.nc"),
+        "python model.py": ("solve the model without engiagent, with Pyomo", "model.py"),
+    }
+    return [(c, what) for c, (what, name) in known.items() if (run.folder / name).exists()]
 
 
 def _pairs(value: Any) -> list[tuple[str, str]]:

@@ -137,10 +137,11 @@ def _outcomes(found: SideBySide) -> DataTable:
     first = found.summaries[0].objective
     for name, run in zip(found.names, found.summaries, strict=True):
         verdict = words.verdict(run.verdict, run.state)
-        value = "" if run.objective is None else words.quantity(run.objective, run.unit, 9)
-        apart = ""
-        if None not in (run.objective, first) and run.unit == found.summaries[0].unit:
-            apart = words.quantity(run.objective - first, run.unit, 4)  # type: ignore[operator]
+        goal, value, apart = run.objective, "", ""
+        if goal is not None:
+            value = words.quantity(goal, run.unit, 9)
+            if first is not None and run.unit == found.summaries[0].unit:
+                apart = words.quantity(goal - first, run.unit, 4)
         rows.append(
             (
                 Cell(name),

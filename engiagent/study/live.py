@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +37,6 @@ from engiagent.units.unit import conversion, parse_unit
 
 Json = dict[str, Any]
 OnPoint = Callable[[int, int, Any], None]
-NOT_CERTIFIED: Final = "not certified"
 
 
 @dataclass(frozen=True)
@@ -239,7 +238,7 @@ class Live:
         try:
             return certify(None, data, blueprint, folder=folder, name=name).verdict
         except EngiagentError as error:
-            return f"{NOT_CERTIFIED}: {' '.join(str(error).split())}"
+            return f"not certified: {' '.join(str(error).split())}"
 
 
 def failed(error: Exception) -> Json:

@@ -32,7 +32,6 @@ class Variation:
     values: tuple[float, ...] = ()
     unit: str | None = None  # in which the values are; None for the parameter's own
     factor: bool = False  # whether they multiply what stands there
-    open: bool = False  # whether only the ends of a range are given
 
     @classmethod
     def parse(cls, text: str) -> "Variation":
@@ -51,8 +50,7 @@ class Variation:
         unit = match["unit"].strip() if match["unit"] is not None else None
         if match["factor"] and unit is not None:
             raise InputError("a factor has no unit", found=repr(text), expected="price=*0.8..1.2:5")
-        is_open = span is not None and span["count"] is None
-        return cls(name, values, unit, bool(match["factor"]), is_open)
+        return cls(name, values, unit, bool(match["factor"]))
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -107,13 +105,6 @@ def points_of(variations: Sequence[Variation]) -> list[tuple[float, ...]]:
         raise InputError("nothing is varied", expected=EXPECTED)
     if len(set(names)) != len(names):
         raise InputError("a name is varied twice", found=", ".join(names))
-    for item in variations:
-        if item.open:
-            raise InputError(
-                f"{item.name}: a grid needs to know how many values",
-                found=f"{item.values[0]:g}..{item.values[1]:g}",
-                expected=EXPECTED,
-            )
     count = math.prod(len(item.values) for item in variations)
     if not 1 <= count <= MOST:
         raise InputError(f"a study takes 1 to {MOST} points", found=str(count))

@@ -1,10 +1,8 @@
 """Chromium, and pages of real runs for it: a report, a batch, a comparison, the viewer.
 
-Where there is no Chromium the tests are skipped. Pictures go to the folder that the environment
-variable ``ENGIAGENT_SCREENS`` names, as ``runs/screens``, which git ignores.
+Where there is no Chromium the tests are skipped.
 """
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -52,7 +50,6 @@ MODES: Final[dict[str, tuple[ViewportSize, Literal["light", "dark"], str]]] = {
         "{runOnly: ['scrollable-region-focusable', 'target-size', 'meta-viewport']}",
     ),
 }
-SCREENS: Final = os.environ.get("ENGIAGENT_SCREENS")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -99,12 +96,6 @@ class Opened:
         """Return the tables of which a part is hidden, wider than what holds them."""
         found: list[str] = self.page.evaluate(_CLIPPED)
         return found
-
-    def picture(self, name: str) -> None:
-        """Keep a picture of the whole page for somebody to look at."""
-        if SCREENS:
-            path = Path(SCREENS) / f"{name}.png"
-            self.page.screenshot(path=path, full_page=True)
 
 
 # Rows of one table are alike in all that light and width change; the first ones stand for all.

@@ -26,7 +26,6 @@ def test_a_page_is_sound_in_every_light_and_width(
     opened = visit(pages[name])
     for mode in MODES:
         opened.turn(mode)
-        opened.picture(f"{name}-{mode}")
         assert opened.sticks_out() <= 0, mode
         assert opened.clipped() == [], mode
         assert opened.axe(mode) == [], mode
@@ -47,7 +46,6 @@ def test_paper_shows_the_checks_and_not_the_bulk(
 ) -> None:
     opened = visit(pages["report_merchant_day"])
     opened.page.emulate_media(media="print", color_scheme="dark")
-    opened.picture("report_merchant_day-print")
     background = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == "rgb(255, 255, 255)"  # whatever the reader's screen is like
     assert opened.page.get_by_text("Least margin", exact=True).is_visible()
@@ -59,18 +57,6 @@ def test_paper_shows_the_checks_and_not_the_bulk(
     pdf = opened.page.pdf(prefer_css_page_size=True)
     assert pdf.startswith(b"%PDF")
     assert pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") < 20
-
-
-def test_tables_are_saved_as_csv(pages: dict[str, str], visit: Open) -> None:
-    opened = visit(pages["report_merchant_day"])
-    opened.page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
-    for file in ("instructions.csv", "schedule.csv", "checks.csv"):
-        with opened.page.expect_download() as waiting:
-            opened.page.locator(f'a[download="{file}"]').click()
-        assert waiting.value.suggested_filename == file
-        text = Path(waiting.value.path()).read_text("utf-8")
-        assert text.count("\n") > 2
-    assert opened.asked[1:] == [] or all(url.startswith("data:") for url in opened.asked[1:])
 
 
 def test_a_keyboard_reaches_the_verdict_and_every_wide_table(

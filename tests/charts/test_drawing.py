@@ -14,7 +14,6 @@ from engiagent.errors import InputError
 from engiagent.report.charts import (
     Axis,
     Band,
-    Bar,
     Chart,
     Curve,
     Lanes,
@@ -24,7 +23,6 @@ from engiagent.report.charts import (
     plot,
     tornado,
 )
-from engiagent.report.charts.palette import style
 from engiagent.report.charts.panels import stacked
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -75,11 +73,6 @@ def test_a_document_asks_nobody_for_anything() -> None:
     assert "@import" not in text
     assert "url(" not in text
     assert "<&>" not in text
-
-
-def test_six_series_differ_in_more_than_colour() -> None:
-    dashes = re.findall(r"\.s(\d) \{ stroke: var\(--s\d\);(.*?)\}", style())
-    assert len({dash.strip() for _, dash in dashes}) == 6
 
 
 def gaps(panel: Panel) -> Panel:
@@ -142,36 +135,3 @@ def test_panels_without_a_value_are_drawn_empty() -> None:
     assert "<svg" in draw(plot("x", "a", "b", {}), "x")
     assert "<svg" in draw(tornado("x", "EUR", 1.0, {}), "x")
     assert "0 bars" in draw(Lanes("times", "s", ()), "x")
-
-
-def rectangles(text: str) -> list[dict[str, float]]:
-    return [
-        {key: float(value) for key, value in re.findall(r'(x|y|width)="([\d.]+)"', bar)}
-        for bar in re.findall(r'<rect [^>]*class="bar[^>]*>', text)
-    ]
-
-
-def test_lanes_have_a_bar_each() -> None:
-    bars = (Bar("a", 0.0, 6.0), Bar("b", 6.0, 8.0, good=False, text="<x>"))
-    text = draw(Lanes("times", "s", bars), "t")
-    first, second = sorted(rectangles(text), key=lambda bar: bar["x"])
-    scale = first["width"] / 6.0
-    assert second["x"] == pytest.approx(first["x"] + 6.0 * scale, abs=2.0)
-    assert second["width"] == pytest.approx(2.0 * scale, abs=0.1)
-    assert "&lt;x&gt;" in text
-
-
-def test_bars_of_a_tornado_begin_at_its_base() -> None:
-    drawn = draw(tornado("cost", "EUR", 10.0, {"price": (8.0, 13.0)}), "t")
-    low, high = rectangles(drawn)[2:]  # after those of the legend
-    assert low["x"] + low["width"] == pytest.approx(high["x"], abs=0.1)
-    assert high["width"] == pytest.approx(1.5 * low["width"], rel=0.01)
-    assert low["y"] != high["y"]
-
-
-def test_what_is_not_drawn_is_said() -> None:
-    traces = {f"case {k}": [(0.0, float(k)), (1.0, 2.0)] for k in range(9)}
-    drawn = draw(plot("cost", "size [kW]", "cost [EUR]", traces), "x")
-    assert "3 more are not drawn" in drawn
-    few = plot("cost", "size", "cost", dict(list(traces.items())[:6]))
-    assert "not drawn" not in draw(few, "x")

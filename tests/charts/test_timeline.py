@@ -1,16 +1,14 @@
 from datetime import UTC, datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import xarray
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engiagent.report.charts.scene import thin
-from engiagent.report.charts.timeline import clock_ticks, nice_ticks, read_axis, time_ticks
+from engiagent.report.charts.timeline import nice_ticks, read_axis, time_ticks
 
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)
 
@@ -74,32 +72,6 @@ def test_the_hour_that_does_not_exist_has_no_tick() -> None:
     labels = [label for _, label in time_ticks(start, start + 23 * 3600, 30, "Europe/Berlin")]
     assert labels[:4] == ["30 Mar", "01:00", "03:00", "04:00"]
     assert labels[-1] == "31 Mar"
-
-
-def test_clock_ticks_run_past_midnight() -> None:
-    assert [t for _, t in clock_ticks(18 * 3600, 30 * 3600, 6)] == [
-        "18:00",
-        "20:00",
-        "22:00",
-        "00:00",
-        "02:00",
-        "04:00",
-        "06:00",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
-        (np.array(["2025-01-01", "2025-01-02"], dtype="datetime64[ns]"), "time"),
-        (np.array([1, 2, 3]), "number"),
-        (np.array(["G1", "G2"]), "label"),
-    ],
-)
-def test_axes_are_told_apart(values: npt.NDArray[Any], kind: str) -> None:
-    axis = read_axis(xarray.DataArray(values, dims="T", name="T"))
-    assert axis.kind == kind
-    assert len(axis.labels) == len(values)
 
 
 def test_an_unknown_zone_does_no_harm() -> None:

@@ -9,9 +9,8 @@ import xarray
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.plant.site import Site
 from engiagent.report.charts import HeatMap, Lanes, Panel, draw, plan_panels, route_chart
-from engiagent.report.charts.panels import stacked, styled
+from engiagent.report.charts.panels import stacked
 from tests.blueprints import blueprint, constraint, goal
 
 
@@ -86,42 +85,6 @@ def test_a_balance_is_stacked_unit_by_unit_in_one_unit_and_both_sides_are_equal(
     assert down.tolist() == [-3500.0, -5000.0, -5000.0]
 
 
-def test_a_term_looks_the_same_on_every_panel_of_a_balance() -> None:
-    core = {
-        "sets": [TIME, {"name": "H", "kind": "labels", "elements": ["north", "south"]}],
-        "parameters": [],
-        "decision_variables": [
-            variable(name, ["h in H", "t in T"]) for name in ("sun", "bought", "used")
-        ],
-        "constraints": [
-            constraint(
-                "sun[h, t] + bought[h, t] == used[h, t]",
-                "h in H",
-                "t in T",
-                constraint_id="B",
-                name="house",
-                hard=True,
-                category="Supply-Demand Balance",
-            )
-        ],
-    }
-    nothing, some = [0.0] * 3, [1.0, 2.0, 1.0]
-    values = {"sun": [some, nothing], "bought": [some, some], "used": [[2, 4, 2], some]}
-    north, south = panels_of(plan_of(core, values))[:2]
-    assert [north.title, south.title] == ["house [north]", "house [south]"]
-    styles = {curve.label: style for style, curve in styled(north.curves)}
-    assert [curve.label for curve in south.curves] == ["bought", "used"]
-    assert all(styles[curve.label] == style for style, curve in styled(south.curves))
-
-
-def test_the_price_lies_over_the_balance_on_an_axis_of_its_own() -> None:
-    panel = panels_of(dispatch())[0]
-    (price,) = [curve for curve in panel.curves if curve.side == "strip"]
-    assert price.label == "price"
-    assert panel.strip_unit == "EUR/MWh"
-    assert "EUR/MWh" in draw(panel, "x")
-
-
 def zone(high: list[float]) -> Panel:
     core = {
         "sets": [TIME, {"name": "I", "kind": "instants", "of": "T"}],
@@ -187,67 +150,20 @@ def test_a_profile_shows_the_extremes_at_every_bus_as_roots_of_squares() -> None
     assert sorted(float(curve.values[0]) for curve in limits) == [9.0, 11.0]
 
 
-def test_a_feeder_of_components_has_its_profile() -> None:
-    site = Site(start="00:00", step="1 h", periods=2)
-    site.add("grid", "grid", bus="station", import_power_max=400, export_power_max=400)
-    for bus, power in {"mid": [20.0, 40.0], "side": [10.0, 5.0]}.items():
-        site.add(f"at_{bus}", "load", bus=bus, power=power)
-    lines = {
-        "L1": {"from": "side", "to": "mid", "resistance": 0.1, "reactance": 0.03},
-        "L2": {"from": "mid", "to": "station", "resistance": 0.05, "reactance": 0.02},
-    }
-    buses = dict.fromkeys(("side", "mid", "station"), 0.4)
-    site.add("net", "feeder", source="station", buses=buses, lines=lines)
-    site.minimise_cost({"grid": 0.3})
-    panels = site.blueprint().solve().panels
-    profile = next(panel for panel in panels if "along the feeder" in panel.title)
-    assert isinstance(profile, Panel)
-    assert profile.unit == "p.u."
-    at = dict(zip(profile.axis.labels, profile.curves[0].values, strict=True))
-    assert 1.0 == at["station"] > at["mid"] > at["side"]
-    assert ">side<" in draw(profile, "x")
-
-
-ROUTES: list[dict[str, Any]] = [
-    {"event": "stage", "stage": "load"},
-    {
-        "event": "route",
-        "target": "analyzer",
-        "decided_by": "main way",
-        "outcome": {"status": "done", "summary": "the text is complete", "faults": []},
-    },
-    {
-        "event": "route",
-        "target": "modeler",
-        "decided_by": "main way",
-        "outcome": {"status": "fault", "summary": "2 <findings>", "faults": [{"kind": "units"}]},
-    },
-    {"event": "route", "target": "analyzer", "decided_by": "taxonomy", "outcome": None},
-    {"event": "route", "target": None, "decided_by": "end"},
-]
-
-
 def test_the_turns_of_a_run_are_told_in_order() -> None:
-    chart = route_chart(ROUTES)
+    good = {"status": "done", "summary": "the text is complete", "faults": []}
+    bad = {"status": "fault", "summary": "2 <findings>", "faults": [{"kind": "units"}]}
+    lines: list[dict[str, Any]] = [
+        {"event": "stage", "stage": "load"},
+        {"event": "route", "target": "analyzer", "decided_by": "main way", "outcome": good},
+        {"event": "route", "target": "modeler", "decided_by": "main way", "outcome": bad},
+        {"event": "route", "target": "analyzer", "decided_by": "taxonomy", "outcome": None},
+    ]
+    chart = route_chart(lines)
     assert [bar.lane for bar in chart.bars] == ["analyzer", "modeler", "analyzer"]
     assert [bar.good for bar in chart.bars] == [True, False, False]
     assert [chart.series[bar.series] for bar in chart.bars][1:] == ["main way", "taxonomy"]
-    drawn = draw(chart, "x")
-    assert "2 &lt;findings&gt;" in drawn
-    assert "3 bars: analyzer" in drawn
-    assert "0 bars" in draw(route_chart([]), "y")
-
-
-def test_rounding_beside_what_is_shown_with_it_is_zero() -> None:
-    core = {
-        "sets": [TIME],
-        "parameters": [],
-        "decision_variables": [variable(name, ["t in T"]) for name in ("big", "noise")],
-        "constraints": [],
-    }
-    plan = plan_of(core, {"big": [2000.0, 1000.0, 0.0], "noise": [1e-9, -3e-8, 2e-9]})
-    curves = {c.label: c.values.tolist() for panel in panels_of(plan) for c in panel.curves}
-    assert curves == {"big": [2000.0, 1000.0, 0.0], "noise": [0.0, 0.0, 0.0]}
+    assert "2 &lt;findings&gt;" in draw(chart, "x")
 
 
 def test_only_limits_that_are_stated_are_drawn_as_limits() -> None:

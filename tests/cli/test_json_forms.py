@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
@@ -48,8 +49,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("finance irr", "finance irr -1000 600 600"),
     (
         "finance battery",
-        "finance battery prices.csv#price --hours 2 --round-trip 0.9 --target 0.1 "
-        "--unit EUR/MWh --step 4",
+        "finance battery prices.csv#price --hours 2 --round-trip 0.9 --target 0.1 --unit EUR/MWh",
     ),
     ("config show", "config show --all"),
     ("runs list", "runs list"),
@@ -95,7 +95,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("forms")
     shutil.copytree(SMALL, place / "day")
     (place / "model.lp").write_text(LP)
-    (place / "prices.csv").write_text("price\n" + "\n".join(["10", "20", "80"] * 730) + "\n")
+    hours = np.arange("2025-01-01", "2026-01-01", 4, dtype="datetime64[h]")
+    rows = (f"{hour}:00,{(10, 20, 80)[k % 3]}" for k, hour in enumerate(hours))
+    (place / "prices.csv").write_text("time,price\n" + "\n".join(rows) + "\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         assert ask("run day --out runs/a")["verdict"] == "certified"

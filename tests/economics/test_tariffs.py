@@ -1,7 +1,6 @@
 """A tariff in a blueprint costs at the optimum what its bill says, and nothing costs less."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -151,13 +150,6 @@ TARIFFS = {
 def test_the_optimum_costs_what_the_bill_says(name: str) -> None:
     objective, billed = costs(shop(), TARIFFS[name])
     assert objective == pytest.approx(billed, rel=1e-6, abs=1e-5)
-
-
-def test_quarter_hours_and_hourly_demand() -> None:
-    study = shop(step="15 min", periods=DAYS * 96)
-    tariff = replace(TARIFFS["demand in windows of the day"], demand_window_hours=1.0)
-    objective, billed = costs(study, tariff)
-    assert objective == pytest.approx(billed, rel=1e-6)
 
 
 def test_what_happened_before_the_horizon_counts() -> None:

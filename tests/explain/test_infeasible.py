@@ -21,7 +21,7 @@ from engiagent.solvers.narrowing import narrowed
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solving import solve
 from tests.blueprints import blueprint, constraint, parameter, variable
-from tests.explain.plants import LAW, TOO_LITTLE, TOO_MUCH, cistern, room, units
+from tests.explain.plants import TOO_LITTLE, TOO_MUCH, cistern, room, units
 
 SCIP = SolveOptions(backend="scip", time_limit=20.0)
 
@@ -185,19 +185,6 @@ def test_two_clashes_at_once_need_two_changes_at_least() -> None:
     assert total.minimal
     sizes = {c.subject: abs(c.amounts[0][1]) for c in total.changes}
     assert sizes == {"pump.power": pytest.approx(2.0), "fan.power": pytest.approx(1.0)}
-
-
-def test_what_only_laws_forbid_is_said_to_be_a_wrong_number() -> None:
-    given = blueprint(
-        decision_variables=[variable("x", lower=0, upper=1e9)],
-        constraints=[
-            constraint("x + 3[kW] == 0[kW]", constraint_id="L", category=LAW),
-            constraint("2*x - x == x - 1[kW]", constraint_id="M", category=LAW),
-        ],
-    )
-    found = explain(given)
-    assert found.kind == "infeasible"
-    assert not any(change.name == "M" for p in found.proposals for change in p.changes)
 
 
 def test_an_explanation_is_plain_json_and_read_back_as_it_was(

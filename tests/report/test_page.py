@@ -2,12 +2,10 @@ import base64
 import csv
 import io
 import re
-from datetime import datetime
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -15,8 +13,6 @@ import xarray
 
 from engiagent.errors import EngiagentError
 from engiagent.report import render_report, write_report
-from engiagent.report.charts.palette import DARK, LIGHT
-from tests.charts.test_palette import contrast
 from tests.report.conftest import MakeRun
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}
@@ -208,11 +204,6 @@ def test_whatever_exists_is_shown(kept: str, make_run: MakeRun) -> None:
     assert_sound(render_report(make_run(**parts)))
 
 
-@pytest.mark.parametrize("lost", PARTS)
-def test_no_single_artefact_is_needed(lost: str, make_run: MakeRun) -> None:
-    assert_sound(render_report(make_run(**{lost: None})))
-
-
 @pytest.mark.parametrize(
     "name", ["run.json", "certificate.json", "blueprint.json", "solution.nc", "problem/prices.csv"]
 )
@@ -249,56 +240,3 @@ def test_many_series_are_bounded(make_run: MakeRun) -> None:
     page = assert_sound(render_report(make_run(solution=data, blueprint=None)))
     assert len(page.all("svg")) <= 24
     assert "more charts are left out" in page.text
-
-
-CSS = (Path(__file__).parents[2] / "engiagent/report/templates/report.css").read_text("utf-8")
-
-
-@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_colours_are_told_from_their_ground(scheme: int) -> None:
-    block = CSS.split("prefers-color-scheme: dark")[scheme]
-    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
-    for name in ("ink", "soft", "link", "good", "bad", "open"):
-        assert contrast(colours[name], colours["paper"]) >= 4.5, name
-    for name in ("ink", "soft"):
-        assert contrast(colours[name], colours["panel"]) >= 4.5, name
-    for name in ("good", "bad", "open"):
-        for text in (name, "ink"):
-            assert contrast(colours[text], colours[f"{name}-paper"]) >= 4.5, name
-    for name in ("s0", "s1", "s2", "s3", "s4", "s5", "limit"):
-        assert contrast((LIGHT, DARK)[scheme][name], colours["panel"]) >= 4.5, name
-
-
-def test_limits_are_drawn_where_they_are_near(make_run: MakeRun, blueprint: Any) -> None:
-    from engiagent.report.artefacts import load_run
-    from engiagent.report.charts import Panel
-    from engiagent.report.schedule import build_schedule
-
-    document = blueprint(24)
-    document["core_model_elements"]["decision_variables"][2]["upper"] = "9000[kWh]"
-    charts = build_schedule(load_run(make_run(blueprint=document))).panels
-    panels = [chart for chart in charts if isinstance(chart, Panel)]
-    limits = {c.label: c for panel in panels for c in panel.curves if c.role == "limit"}
-    assert set(limits) == {
-        "upper limit of battery.charge, battery.discharge",  # one line for both
-        "lower limit of battery.state_of_charge",  # 9 MWh would flatten the chart
-    }
-    reserve = limits["lower limit of battery.state_of_charge"]
-    # It holds from half an hour before 17:00 to the last instant of the day.
-    zone = ZoneInfo("Europe/Berlin")
-    held = np.isfinite(reserve.values)
-    assert set(reserve.values[held]) == {40.0}
-    start = datetime(2025, 3, 30, 16, 30, tzinfo=zone).timestamp()
-    assert reserve.places[:-1][held].min() == start
-
-
-@pytest.mark.parametrize(("changes", "is_folded"), [(24, False), (60, True)])
-def test_a_table_of_settings_of_more_than_thirty_rows_is_folded(
-    changes: int, is_folded: bool, make_run: MakeRun
-) -> None:
-    values = np.arange(1.0, changes + 1.0)
-    data = xarray.Dataset({"p": ("K", values, {"units": "MW"})}, coords={"K": range(changes)})
-    text = render_report(make_run(solution=data, blueprint=None))
-    assert_sound(text)
-    section = text.split('id="todo"')[1].split("</section>")[0]
-    assert ("<details" in section) == is_folded

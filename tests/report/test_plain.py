@@ -63,14 +63,6 @@ def test_on_the_day_the_clocks_change_every_row_has_its_offset(
     assert todo.never == ("battery: discharge",)
 
 
-def test_states_and_expressions_are_no_settings(make_run: MakeRun, solution: Any) -> None:
-    data = solution(24)
-    data["charge"].attrs["role"] = "auxiliary"
-    todo = todo_of(make_run(solution=data))
-    assert todo is not None
-    assert todo.table.head[1:] == ("battery: discharge [kW]",)
-
-
 def test_the_csv_has_the_rows_that_the_page_leaves_out(make_run: MakeRun, solution: Any) -> None:
     todo = todo_of(make_run(200, solution=solution(200)))
     assert todo is not None
@@ -131,13 +123,6 @@ def test_without_a_plan_there_is_nothing_to_follow_or_to_judge(
     found = plain.answers(run, None, ["raise the limit to 5 kW"])
     assert [item.question for item in found] == ["What to do", "Why believe it?"]
     assert found[0].details == ("This would be enough: raise the limit to 5 kW",)
-
-
-def test_missing_data_are_asked_for(make_run: MakeRun, certificate: Any) -> None:
-    proof = certificate("undecided") | {"missing": ["battery.efficiency"], "objective": None}
-    folder = make_run(solution=None, certificate=proof)
-    assert answer(folder, "What to do").text.startswith("Give the missing data")
-    assert answer(folder, "Why believe it?").text.startswith("Nothing is claimed")
 
 
 @pytest.mark.parametrize(

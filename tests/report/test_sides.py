@@ -70,28 +70,6 @@ def test_the_page_is_sound_and_draws_what_differs(pair: tuple[Path, Path]) -> No
     assert "E_max" in page.text
 
 
-def test_a_run_compared_with_itself_does_not_differ(make_run: MakeRun) -> None:
-    folder = make_run()
-    found = side_by_side([folder, folder])
-    assert found.names == ("run (1)", "run (2)")
-    assert found.differences == ()
-    assert not any(item.differs for item in found.quantities)
-    assert "The runs do not differ." in assert_sound(compare([folder, folder])).text
-
-
-def test_other_times_are_said_and_not_drawn(
-    make_run: MakeRun, solution: Any, blueprint: Any, tmp_path: Path
-) -> None:
-    first, second = make_run(), tmp_path / "later"
-    shutil.copytree(first, second)
-    (second / "solution.nc").unlink()
-    solution(24, "2025-06-01T22:00").to_netcdf(second / "solution.nc", engine="netcdf4")
-    (second / "blueprint.json").write_text(json.dumps(blueprint(24, "2025-06-02T00:00")))
-    page = assert_sound(compare([first, second]))
-    assert "over other times" in page.text
-    assert page.all("svg") == []
-
-
 def test_a_run_without_a_plan_stands_beside_one_with(make_run: MakeRun, tmp_path: Path) -> None:
     first, second = make_run(), tmp_path / "failed"
     second.mkdir()

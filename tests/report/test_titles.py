@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from engiagent import Site
-from tests.cli.asking import invoke
 
 TITLE = "Depot: <Hof> & Halle"
 
@@ -53,11 +52,3 @@ def test_a_plan_says_what_it_saves_against_the_baseline(tmp_path: Path) -> None:
     saved = f"{plan.saving:g}\u00a0EUR <small>against the baseline</small>"
     assert f"<dt>Saved</dt><dd>{saved}" in block.split("</section>")[0]
     assert depot().solve(progress=False).saving is None
-
-
-def test_the_page_of_a_plant_file_bears_its_title_and_shows_it(tmp_path: Path) -> None:
-    (tmp_path / "plant.yaml").write_text(depot().to_yaml(), encoding="utf-8")
-    assert invoke("run", tmp_path / "plant.yaml", "--out", tmp_path / "run").exit_code == 0
-    page = tmp_path / "run" / "report.html"
-    assert heading(page) == TITLE
-    assert "<summary>plant.yaml</summary>" in page.read_text(encoding="utf-8")

@@ -88,11 +88,6 @@ def test_a_goal_that_is_maximised_goes_the_other_way() -> None:
     assert points[-1] == pytest.approx((4 * 1 + 6 * 4, 6), abs=1e-6)
 
 
-def test_goals_that_agree_are_one_point() -> None:
-    same = parse_goal("twice=min:2*sum(price[u]*x[u] for u in U)")
-    assert len(front(run_study(Pareto((same,), points=4), plant(), HERE))) == 1
-
-
 def test_without_a_plan_the_study_says_so() -> None:
     document = plant().to_dict()
     document["core_model_elements"]["constraints"][0]["expression"] = (

@@ -167,12 +167,6 @@ def test_tables_are_tidy_and_survive_csv_and_json(study: Study, tmp_path: Path) 
     assert len(data["rows"]) == len(study.rows)
 
 
-def test_cases_and_values_are_certified_each_against_its_own_numbers() -> None:
-    report = REPORT | {"sweeps": REPORT["sweeps"][:1]}
-    found = run_study(Cases(), storage(report), Setting(isolate=False, certify=True))
-    assert [row["verdict"] for row in found.rows] == ["certified"] * 7
-
-
 def test_an_infeasible_value_is_a_result() -> None:
     least = [{"constraint_id": "C", "expression": "charge[first(T)] >= E/1[h]"}]
     report = {"sweeps": [{"name": "s", "parameter": "E", "values": [10, 70, 20]}]}
@@ -221,13 +215,6 @@ def test_a_front_is_a_table() -> None:
     assert profit[0] == pytest.approx(best(storage()))
 
 
-def test_parts_of_a_chain_have_their_own_duals() -> None:
-    text = "charge[first(T)] <= discharge[first(T)] <= E/1[h]"
-    chain = [{"constraint_id": "C", "expression": text}]
-    found = run_study(Cases(), storage({"duals": ["C"]}, constraints=chain, expressions=[]), HERE)
-    assert set(found.rows[0]["values"]) == {"dual(C__1)", "dual(C__2)"}
-
-
 @pytest.mark.parametrize(
     ("report", "code", "path"), YAML(typ="safe").load(Path(__file__).with_name("reports.yaml"))
 )
@@ -248,77 +235,6 @@ def test_a_case_that_breaks_the_model_is_located_before_anything_is_solved() -> 
     assert path == "core_model_elements.report.cases[0].patch"
     assert "gamma" in str(refused.value)
     assert seen == []
-
-
-def test_a_case_without_a_component_patches_the_blueprint_as_it_is_written() -> None:
-    """Components are expanded after the patch, so that taking the battery out takes all of it."""
-    parts = [
-        {
-            "name": "battery",
-            "model": "battery",
-            "connections": {"bus": "site"},
-            "parameters": {
-                "energy_capacity": "E",
-                "charge_power_max": 20,
-                "discharge_power_max": 20,
-                "charge_efficiency": 0.9,
-                "discharge_efficiency": 0.9,
-                "initial_energy": 0,
-            },
-        },
-        {
-            "name": "house",
-            "model": "load",
-            "connections": {"bus": "site"},
-            "parameters": {"power": 10},
-        },
-        {
-            "name": "mains",
-            "model": "grid",
-            "connections": {"bus": "site"},
-            "parameters": {"import_power_max": 40, "export_power_max": 0},
-        },
-    ]
-    goal = {
-        "name": "cost",
-        "sense": "minimize",
-        "unit": "EUR",
-        "expression": "sum(price[t]*twice[t]*dt(t) for t in T)/2",
-    }
-    battery = "/core_model_elements/components/battery"
-    report = {
-        "expressions": ["battery_charge", "sum(mains_import[t]*dt(t) for t in T)"],
-        "duals": ["balance_site"],
-        "cases": [
-            {
-                "name": "bare",
-                "patch": [
-                    {
-                        "op": "test",
-                        "path": "/core_model_elements/expressions/0/name",
-                        "value": "twice",
-                    },
-                    {"op": "test", "path": f"{battery}/model", "value": "battery"},
-                    {"op": "remove", "path": battery},
-                ],
-            }
-        ],
-    }
-    core = storage(
-        report,
-        components=parts,
-        objective_function=goal,
-        decision_variables=[],
-        constraints=[],
-        expressions=[{"name": "twice", "index": ["t in T"], "expression": "2*mains_import[t]"}],
-    )
-    found = run_study(Cases(), core, HERE)
-    (base,), (bare,) = of(found, "base"), of(found, "bare")
-    assert bare["objective"] == pytest.approx(0.01 * sum(PRICES))
-    assert base["objective"] < bare["objective"]
-    assert bare["absent"] == ["battery_charge"]
-    prices = [v["value"] for v in bare["series"] if v["name"] == "dual(balance_site)"]
-    assert [abs(p) for p in prices] == pytest.approx([abs(p) / 1000 for p in PRICES])
 
 
 def test_definitions_have_no_study() -> None:

@@ -26,8 +26,7 @@ from engiagent.report.charts.timeline import Axis, Floats, nice_ticks
 
 _ROW, _BAR, _BOTTOM = 26.0, 16.0, 44.0
 _LONGEST, _MOST = 34, 12
-_LEAST: Final = 1.5
-"""Pixels that the shortest bar has, to be seen at all."""
+_LEAST: Final = 1.5  # pixels that the shortest bar has, to be seen at all
 _WAYS: Final = ("main way", "taxonomy", "memory", "diagnosis", "switched or ended")
 _GOOD: Final = ("done", "certified", "accepted")
 

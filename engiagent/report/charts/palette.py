@@ -1,8 +1,8 @@
 """The colours and dashes of charts, and the style sheet made from them.
 
-Six colours that stand out from paper and are told apart with every kind of colour blindness (a test
-computes both); lines go with dashes of their own, so that they read in grey. Text, axes and grid
-take the colour of the text around them.
+Six colours that stand out from paper and are told apart with every kind of colour blindness; lines
+go with dashes of their own, so that they read in grey. Text, axes and grid take the colour of the
+text around them.
 """
 
 from collections.abc import Mapping

@@ -35,8 +35,7 @@ class Plan(Protocol):
 
 
 PREFIXES = ("dual__", "reduced_cost__", "farkas__")
-_NOTHING = 1e-7
-"""Share of the largest value that is no more than rounding."""
+_NOTHING = 1e-7  # share of the largest value that is no more than rounding
 
 
 @dataclass(frozen=True, eq=False)

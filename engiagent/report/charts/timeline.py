@@ -128,7 +128,7 @@ def time_ticks(low: float, high: float, most: int, zone: str | None) -> list[Tic
         exists = _local(place, zone).replace(tzinfo=None) == wall
         if place >= low and exists:
             midnight = wall.hour == wall.minute == 0
-            ticks[place] = _date(wall) if midnight else wall.strftime("%H:%M")
+            ticks[place] = f"{wall.day} {wall:%b}" if midnight else f"{wall:%H:%M}"
         wall += timedelta(seconds=step)
     return sorted(ticks.items())
 
@@ -146,10 +146,6 @@ def _month_ticks(low: float, high: float, most: int, zone: str | None) -> list[T
             name = wall.strftime("%b %Y" if with_year else "%b") if step < 12 else str(wall.year)
             ticks.append((place, name))
     return ticks
-
-
-def _date(wall: datetime) -> str:
-    return f"{wall.day} {wall:%b}"
 
 
 def _step(span: float, most: int) -> int | None:
