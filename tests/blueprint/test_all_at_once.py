@@ -38,15 +38,6 @@ def test_a_compilation_that_stops_early_names_later_errors_too() -> None:
     assert len(set(shown.splitlines())) == len(shown.splitlines())
 
 
-def test_units_of_parameters_and_variables_are_refused_together() -> None:
-    shown = raised(
-        parameters=[{"name": "a", "value": 1, "unit": "kkW"}],
-        decision_variables=[{"name": "x", "index": ["t in T"], "unit": "furlong"}],
-    )
-    assert "kkW" in shown
-    assert "furlong" in shown
-
-
 def test_what_is_used_through_expressions_within_expressions_is_used() -> None:
     inner = {"name": "inner", "expression": "2*a", "unit": "kW"}
     outer = {"name": "outer", "expression": "inner + 1[kW]", "unit": "kW"}

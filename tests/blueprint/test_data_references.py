@@ -1,8 +1,5 @@
 """Parameters from files: long, wide and sparse tables, arrays; every fault with its place."""
 
-import csv
-import io
-import random
 from pathlib import Path
 from typing import Any
 
@@ -175,33 +172,6 @@ def test_labels_and_elements_come_by_key_too(tmp_path: Path) -> None:
     ]
     home = table(tmp_path, "d.csv#home", "G", keys=["unit"], type="element of Bus")
     assert home.tolist() == [0, 2]
-
-
-@settings(max_examples=40)
-@given(st.randoms(use_true_random=False), st.booleans())
-def test_the_order_of_rows_and_columns_means_nothing(rng: random.Random, wide: bool) -> None:
-    import tempfile
-
-    wanted = [[rng.randint(-99, 99) / 4 for _ in range(3)] for _ in range(2)]
-    stamps = [f"2025-07-01T{k:02d}:00" for k in range(3)]
-    out = io.StringIO()
-    writer = csv.writer(out)
-    if wide:
-        order = rng.sample([0, 1], 2)
-        writer.writerow(["time", *(("G1", "G2")[n] for n in order)])
-        rows: list[list[Any]] = [[s, *(wanted[n][k] for n in order)] for k, s in enumerate(stamps)]
-    else:
-        writer.writerow(["v", "time", "g"])
-        rows = [[wanted[n][k], s, f"G{n + 1}"] for n in (0, 1) for k, s in enumerate(stamps)]
-    rng.shuffle(rows)
-    writer.writerows(rows)
-    with tempfile.TemporaryDirectory() as name:
-        write(Path(name), out.getvalue())
-        if wide:
-            found = table(Path(name), "d.csv#*", "G", "T", keys=["time"])
-        else:
-            found = table(Path(name), "d.csv#v", "G", "T", keys=["g", "time"])
-    assert found.tolist() == wanted
 
 
 # --- wide tables ---------------------------------------------------------------------------------

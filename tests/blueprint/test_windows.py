@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engiagent.blueprint import windows
 from engiagent.blueprint.document import Blueprint
@@ -71,19 +69,3 @@ def test_a_period_of_a_coarser_set_can_be_named_by_the_finer_one() -> None:
     coarse = program.column_block("y").start
     of_row = program.row_columns.reshape(200, 2).max(axis=1)
     np.testing.assert_array_equal(of_row, coarse + np.arange(200) // 4)
-
-
-@given(st.integers(1, 12), st.integers(2_000, 9_000))
-def test_a_window_over_a_long_horizon_is_no_burden(hours: int, periods: int) -> None:
-    text = blueprint(
-        sets=[{"name": "T", "kind": "periods", "periods": periods}],
-        decision_variables=[variable("start", "t in T"), variable("on", "t in T")],
-        constraints=[
-            constraint(
-                f"sum(start[s] for s in T if pos(t) - {hours} < pos(s) <= pos(t)) <= on[t]",
-                "t in T",
-            )
-        ],
-    )
-    program = compile_blueprint(text)
-    assert program.nonzero_count == hours * periods - hours * (hours - 1) // 2 + periods

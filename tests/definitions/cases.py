@@ -32,6 +32,27 @@ def number(name: str, value: Any, unit: str = "1", **more: Any) -> dict[str, Any
     return {"name": name, "value": value, "unit": unit, **more}
 
 
+def draw(distribution: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return random numbers x, one for each scenario, unless told otherwise."""
+    given = {"index": ["s in S"], "generator": "PCG64", "seed": 7} | more
+    return {"name": "x", "distribution": distribution, "arguments": arguments} | given
+
+
+def sampled(distribution: str, arguments: dict[str, Any], size: int, **more: Any) -> dict[str, Any]:
+    """Return random numbers, and parameters for those that are drawn from a list."""
+    return {
+        "sets": listing(f"""
+            - {{name: S, kind: range, start: 1, stop: {size}}}
+            - {{name: K, kind: range, start: 1, stop: 3}}
+        """),
+        "parameters": [
+            number("v", [1, 5, 9], "kW", index=["K"]),
+            number("p", [0.2, 0.5, 0.3], index=["K"]),
+        ],
+        "draws": [draw(distribution, arguments, **more)],
+    }
+
+
 def shortfall(seed: int = 42, scenarios: int = 200) -> dict[str, Any]:
     """Return PV with a battery under random irradiance: expected energy not served."""
     return {
@@ -44,14 +65,8 @@ def shortfall(seed: int = 42, scenarios: int = 200) -> dict[str, Any]:
             number("E_start", 2, "kWh"),
         ],
         "draws": [
-            {
-                "name": "cloud",
-                "index": ["s in S", "t in T"],
-                "distribution": "triangular",
-                "arguments": {"lower": 0.1, "mode": 0.9, "upper": 1},
-                "generator": "PCG64",
-                "seed": seed,
-            }
+            draw("triangular", {"lower": 0.1, "mode": 0.9, "upper": 1}, seed=seed)
+            | {"name": "cloud", "index": ["s in S", "t in T"]}
         ],
         "definitions": listing("""
             - {name: sun, index: [t in T], unit: W/m2,
@@ -100,19 +115,10 @@ def thermostat() -> dict[str, Any]:
 
 def cooling(scheme: str = "rk4", step: str | None = None) -> dict[str, Any]:
     """Return a tank that cools towards 20 degrees, with a time constant of five hours."""
-    equation: dict[str, Any] = {
-        "name": "tank",
-        "index": ["t in T"],
-        "instants": "I",
-        "unit": "degC",
-        "rate": "(ambient - tank[t])/tau",
-        "initial": "90[degC]",
-        "scheme": scheme,
-    }
-    if step is not None:
-        equation["step"] = step
-    return {
-        "sets": hours(10),
-        "parameters": [number("ambient", 20, "degC"), number("tau", 5, "h")],
-        "equations": [equation],
-    }
+    equations = listing("""
+        - {name: tank, index: [t in T], instants: I, unit: degC, rate: "(ambient - tank[t])/tau",
+          initial: "90[degC]"}
+    """)
+    equations[0] |= {"scheme": scheme} | ({} if step is None else {"step": step})
+    parameters = [number("ambient", 20, "degC"), number("tau", 5, "h")]
+    return {"sets": hours(10), "parameters": parameters, "equations": equations}

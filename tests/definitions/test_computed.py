@@ -10,8 +10,16 @@ import pytest
 from scipy import stats
 
 from engiagent.blueprint.definitions import evaluate_definitions
-from tests.definitions.cases import blueprint, cooling, hours, number, shortfall, thermostat
-from tests.written import listing
+from tests.definitions.cases import (
+    blueprint,
+    cooling,
+    hours,
+    number,
+    sampled,
+    shortfall,
+    thermostat,
+)
+from tests.written import listing, mapping
 
 CLOSED_FORM = 20 + 70 * np.exp(-np.arange(11) / 5)
 
@@ -73,19 +81,12 @@ def test_coupled_zones_follow_the_matrix_exponential(scheme: str) -> None:
             number("k", 0.4, "1/h"),
             number("start", {"a": 10, "b": 30}, "K", index=["Z"]),
         ],
-        "equations": [
-            {
-                "name": "x",
-                "index": ["z in Z", "t in T"],
-                "instants": "I",
-                "unit": "K",
-                "rate": "k*sum(x[y, t] - x[z, t] for y in Z) + 1[K/h]",
-                "initial": "start[z]",
-                "scheme": scheme,
-                "step": "3 min",
-            }
-        ],
+        "equations": listing("""
+            - {name: x, index: [z in Z, t in T], instants: I, unit: K, initial: "start[z]",
+              rate: "k*sum(x[y, t] - x[z, t] for y in Z) + 1[K/h]", step: 3 min}
+        """),
     }
+    core["equations"][0]["scheme"] = scheme
     matrix = np.array([[-0.4, 0.4, 1], [0.4, -0.4, 1], [0, 0, 0]])
     wanted = [(expm(matrix * hour) @ [10, 30, 1])[:2] for hour in range(7)]
     np.testing.assert_allclose(run(core)["x"], np.transpose(wanted), rtol=1e-8)
@@ -129,26 +130,7 @@ DISTRIBUTIONS: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 def drawn(distribution: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
-    draw = {
-        "name": "x",
-        "index": ["s in S"],
-        "distribution": distribution,
-        "arguments": arguments,
-        "generator": "PCG64",
-        "seed": 7,
-        **more,
-    }
-    return {
-        "sets": [
-            {"name": "S", "kind": "range", "start": 1, "stop": 4000},
-            {"name": "K", "kind": "range", "start": 1, "stop": 3},
-        ],
-        "parameters": [
-            number("v", [1, 5, 9], index=["K"]),
-            number("p", [0.2, 0.5, 0.3], index=["K"]),
-        ],
-        "draws": [draw],
-    }
+    return sampled(distribution, arguments, 4000, **more)
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
@@ -171,19 +153,15 @@ def design(**more: Any) -> dict[str, Any]:
         number("c_area", 30, "EUR/m2"),
         number("c_store", 60, "EUR/kWh"),
     ]
-    return {
-        **core,
-        "design": {
-            "choices": [
-                {"name": "area", "values": [5, 10, 20, 30], "unit": "m2"},
-                {"name": "E_max", "lower": 2, "upper": 14, "points": 4, "unit": "kWh"},
-            ],
-            "sense": "minimize",
-            "merit": "c_area*area + c_store*E_max + 500[EUR/kWh]*shortfall",
-            "unit": "EUR",
-            **more,
-        },
-    }
+    design = mapping("""
+        choices:
+          - {name: area, values: [5, 10, 20, 30], unit: m2}
+          - {name: E_max, lower: 2, upper: 14, points: 4, unit: kWh}
+        sense: minimize
+        merit: c_area*area + c_store*E_max + 500[EUR/kWh]*shortfall
+        unit: EUR
+    """)
+    return {**core, "design": design | more}
 
 
 def test_a_design_on_a_grid_is_the_best_by_brute_force() -> None:

@@ -7,7 +7,7 @@ import pytest
 from engiagent.blueprint.definitions import check_definitions, evaluate_definitions
 from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.document import Blueprint
-from tests.definitions.cases import blueprint, cooling, hours, number, thermostat
+from tests.definitions.cases import blueprint, cooling, draw, hours, number, thermostat
 
 
 def said(core: dict[str, Any]) -> str:
@@ -97,17 +97,8 @@ WRONG_EQUATIONS = {
 
 
 def drawn(distribution: str, arguments: dict[str, Any], **change: Any) -> dict[str, Any]:
-    draw = {
-        "name": "x",
-        "index": ["t in T"],
-        "distribution": distribution,
-        "unit": "kW",
-        "arguments": arguments,
-        "generator": "PCG64",
-        "seed": 1,
-        **change,
-    }
-    return {**defined(), "draws": [draw]}
+    draws = [draw(distribution, arguments, unit="kW", **change) | {"index": ["t in T"]}]
+    return {**defined(), "draws": draws}
 
 
 WRONG_DRAWS = {

@@ -11,8 +11,16 @@ from engiagent.blueprint.definitions import Results, evaluate_definitions
 from engiagent.blueprint.document import Blueprint
 from engiagent.text import Problem
 from engiagent.verify.definitions import reproduce
-from tests.definitions.cases import blueprint, cooling, hours, number, shortfall, thermostat
-from tests.written import listing
+from tests.definitions.cases import (
+    blueprint,
+    cooling,
+    hours,
+    number,
+    sampled,
+    shortfall,
+    thermostat,
+)
+from tests.written import listing, mapping
 
 TEXT = """# A tank cools
 
@@ -31,15 +39,11 @@ def tank(scheme: str = "rk4", step: str | None = None, **claim: Any) -> dict[str
     for parameter, words in zip(core["parameters"], ("20 degC", "5 h"), strict=True):
         parameter["source_reference"] = quoted(words)
     core["equations"][0]["source_reference"] = quoted("A tank at 90 degC")
-    core["claims"] = [
-        {
-            "claim_id": "K1",
-            "expression": "tank[last(I)] == 29.47[degC]",
-            "tolerance": "0.005[K]",
-            "source_reference": quoted("After 10 h the tank is at 29.47 degC"),
-            **claim,
-        }
-    ]
+    own = mapping(
+        "{claim_id: K1, expression: 'tank[last(I)] == 29.47[degC]', tolerance: '0.005[K]'}"
+    )
+    source = quoted("After 10 h the tank is at 29.47 degC")
+    core["claims"] = [own | {"source_reference": source} | claim]
     return core
 
 
@@ -106,33 +110,13 @@ def test_what_cannot_be_computed_is_undecided_and_says_why(problem: Problem) -> 
     assert any("division by zero" in note for note in certificate.notes)
 
 
-def sampled(distribution: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {
-        "sets": [
-            {"name": "S", "kind": "range", "start": 1, "stop": 300},
-            {"name": "K", "kind": "range", "start": 1, "stop": 3},
-        ],
-        "parameters": [
-            number("v", [1, 5, 9], "kW", index=["K"]),
-            number("p", [0.2, 0.5, 0.3], index=["K"]),
-        ],
-        "draws": [
-            {
-                "name": "x",
-                "index": ["s in S"],
-                "distribution": distribution,
-                "unit": "kW",
-                "arguments": arguments,
-                "generator": "Philox",
-                "seed": 3,
-                **more,
-            }
-        ],
-        "definitions": [
-            {"name": "mean", "expression": "sum(x[s] for s in S)/len(S)"},
-            {"name": "used", "expression": "sum(v[k]*p[k] for k in K)"},
-        ],
-    }
+def drawn(distribution: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    definitions = listing("""
+        - {name: mean, expression: "sum(x[s] for s in S)/len(S)"}
+        - {name: used, expression: "sum(v[k]*p[k] for k in K)"}
+    """)
+    core = sampled(distribution, arguments, 300, unit="kW", generator="Philox", seed=3)
+    return core | {"definitions": definitions}
 
 
 FUNCTIONS: dict[str, Any] = {
@@ -162,15 +146,15 @@ CASES: dict[str, dict[str, Any]] = {
     "functions": FUNCTIONS,
     "shortfall": shortfall(scenarios=30),
     "thermostat": thermostat(),
-    "normal": sampled("normal", {"mean": 3, "standard_deviation": "200[W]"}),
-    "constant": sampled("normal", {"mean": 3, "standard_deviation": 0}),
-    "uniform": sampled("uniform", {"lower": "1000[W]", "upper": 4}),
-    "lognormal": sampled("lognormal", {"median": 2, "log_standard_deviation": 0.5}),
-    "exponential": sampled("exponential", {"mean": 4}),
-    "triangular": sampled("triangular", {"lower": 0, "mode": 1, "upper": 4}),
-    "weibull": sampled("weibull", {"scale": 8, "shape": 2}),
-    "discrete": sampled("discrete", {"values": "v", "probabilities": "p"}),
-    "empirical": sampled("empirical", {"values": "v"}),
+    "normal": drawn("normal", {"mean": 3, "standard_deviation": "200[W]"}),
+    "constant": drawn("normal", {"mean": 3, "standard_deviation": 0}),
+    "uniform": drawn("uniform", {"lower": "1000[W]", "upper": 4}),
+    "lognormal": drawn("lognormal", {"median": 2, "log_standard_deviation": 0.5}),
+    "exponential": drawn("exponential", {"mean": 4}),
+    "triangular": drawn("triangular", {"lower": 0, "mode": 1, "upper": 4}),
+    "weibull": drawn("weibull", {"scale": 8, "shape": 2}),
+    "discrete": drawn("discrete", {"values": "v", "probabilities": "p"}),
+    "empirical": drawn("empirical", {"values": "v"}),
     "exact": cooling("exact"),
     "euler": cooling("euler", "10 min"),
     "degrees": {
@@ -214,19 +198,16 @@ def altered(results: Results, name: str) -> Results:
 
 
 def designed(**more: Any) -> Blueprint:
+    design = mapping("""
+        {choices: [{name: a, values: [0.5, 1, 2, 3, 4], unit: m2}], sense: minimize, merit: cost,
+          unit: EUR}
+    """)
     core: dict[str, Any] = {
         "sets": [],
         "parameters": [number("k", 3, "EUR/m2"), number("q", 12, "EUR*m2")],
         "definitions": [{"name": "cost", "expression": "k*a + q/a", "unit": "EUR"}],
-        "design": {
-            "choices": [{"name": "a", "values": [0.5, 1, 2, 3, 4], "unit": "m2"}],
-            "sense": "minimize",
-            "merit": "cost",
-            "unit": "EUR",
-            **more,
-        },
     }
-    return assumed(core)
+    return assumed(core | {"design": design | more})
 
 
 def test_the_best_of_a_grid_is_reproduced_and_a_worse_one_is_not(tmp_path: Path) -> None:

@@ -5,43 +5,18 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from tests.written import listing
+
 Json = dict[str, Any]
 
-KEYS = {
-    "about",
-    "sets",
-    "parameters",
-    "variables",
-    "expressions",
-    "components",
-    "constraints",
-    "objective",
-    "report",
-    "definitions",
-    "equations",
-    "draws",
-    "design",
-    "claims",
-    "files",
-    "expect",
-    "xfail",
-}
-EXPECT = {
-    "elements",
-    "values",
-    "matrix",
-    "bounds",
-    "objective",
-    "class",
-    "convexity",
-    "optimum",
-    "solution",
-    "status",
-    "computed",
-    "chosen",
-    "diagnostics",
-    "refused",
-}
+KEYS = set(
+    listing("""[about, sets, parameters, variables, expressions, components, constraints, objective,
+      report, definitions, equations, draws, design, claims, files, expect, xfail]""")
+)
+EXPECT = set(
+    listing("""[elements, values, matrix, bounds, objective, class, convexity, optimum, solution,
+      status, computed, chosen, diagnostics, refused]""")
+)
 
 
 def read_case(path: Path) -> Json:

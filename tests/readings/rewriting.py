@@ -19,40 +19,19 @@ from engiagent.solvers.result import SolveOptions
 from engiagent.units.unit import conversion, parse_unit
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.exact.addition import zeros
+from tests.blueprints import constraint
+from tests.written import listing
 
 CORPUS = Path(__file__).parents[2] / "problems"
 OPTIONS = SolveOptions(gap=1e-7, time_limit=20.0)
-OTHERS = {
-    "kW": "W",
-    "MW": "kW",
-    "kWh": "MWh",
-    "MWh": "kWh",
-    "EUR/MWh": "EUR/kWh",
-    "EUR/kWh": "EUR/MWh",
-    "%": "1",
-    "degC": "degF",
-    "h": "min",
-}
+OTHERS = {"kW": "W", "MW": "kW", "kWh": "MWh", "MWh": "kWh", "EUR/MWh": "EUR/kWh"}
+OTHERS |= {"EUR/kWh": "EUR/MWh", "%": "1", "degC": "degF", "h": "min"}
 _TOKEN = re.compile(
     r"\"[^\"]*\"|'[^']*'|(?<![\w.])\d[\w.]*(?:[+-]\d+)?\s*\[[^\]]*\]|[A-Za-z_][\w.]*"
 )
-_TEXTS = (
-    "expression",
-    "where",
-    "forall",
-    "index",
-    "lower",
-    "upper",
-    "initial",
-    "weight",
-    "deviation",
-    "limit",
-    "tolerance",
-    "scenario",
-    "binder",
-    "type",
-    "of",
-    "probabilities",
+_TEXTS = tuple(
+    listing("""[expression, where, forall, index, lower, upper, initial, weight, deviation, limit,
+      tolerance, scenario, binder, type, of, probabilities]""")
 )
 _TURNED = {"<=": ">=", ">=": "<=", "==": "=="}
 Json = dict[str, Any]
@@ -128,17 +107,9 @@ def _rename(core: Json) -> None:
 
 def _inline(core: Json) -> None:
     """Write scalar parameters as numbers with a unit, where only rows, bounds and goal use them."""
-    others = str(
-        [
-            core["sets"],
-            [p.get("value") for p in core["parameters"]],
-            [
-                x.get("where")
-                for k in ("constraints", "expressions", "decision_variables")
-                for x in core.get(k, [])
-            ],
-        ]
-    )
+    kinds = ("constraints", "expressions", "decision_variables")
+    filters = [x.get("where") for kind in kinds for x in core.get(kind, [])]
+    others = str([core["sets"], [p.get("value") for p in core["parameters"]], filters])
     plain = {}
     for p in list(core["parameters"]):
         number = p.get("value")
@@ -178,15 +149,9 @@ def _bounds_as_rows(core: Json) -> None:
         for key, op in (("lower", ">="), ("upper", "<=")):
             limit = v.pop(key, None)
             if limit is not None:
-                row = {
-                    "constraint_id": f"{v['name']}_{key}",
-                    "expression": f"{ref} {op} {limit}",
-                    "forall": index,
-                    "category": "Resource Capacity",
-                    "name": key,
-                }
-                if "source_reference" in v:
-                    row["source_reference"] = v["source_reference"]
+                text, row_id = f"{ref} {op} {limit}", f"{v['name']}_{key}"
+                row = constraint(text, constraint_id=row_id, name=key) | {"forall": index}
+                row |= {k: v[k] for k in ("source_reference",) if k in v}
                 core["constraints"].append(row)
         if not index:
             v.pop("index")
@@ -226,13 +191,8 @@ def _epigraphs(core: Json, full: Blueprint, folder: Path) -> None:
     bench = Bench(declarations, zeros(declarations))
     unit = str(bench.evaluator.evaluate(text[slice(*node.span)]).unit)
     over = [f"{b.names[0]} in {b.set}" for b in node.binders]
-    row = {
-        "constraint_id": "epigraph",
-        "name": "above all",
-        "forall": over,
-        "expression": f"highest >= {text[slice(*node.body.span)]}",
-        "category": "Operational Logic",
-    }
+    text_of_row = f"highest >= {text[slice(*node.body.span)]}"
+    row = constraint(text_of_row, *over, constraint_id="epigraph", name="above all")
     if node.where is not None:
         row["where"] = text[slice(*node.where.span)]
     core["constraints"].append(row)

@@ -18,7 +18,8 @@ from engiagent.formulations.expansion import expand
 from engiagent.text import Problem
 from engiagent.verify.checking import check
 from engiagent.verify.series import Series
-from tests.blueprints import blueprint, variable
+from tests.blueprints import blueprint, goal, variable
+from tests.blueprints import constraint as row
 from tests.readings.rewriting import CORPUS, OPTIONS, edited, reference, rewritten
 
 PAIRS = (
@@ -121,16 +122,7 @@ def half_the_day(core: dict[str, Any]) -> None:
 
 def fuller(core: dict[str, Any]) -> None:
     text = "battery_state_of_charge[i] >= 5[MWh]"
-    core["constraints"].append(
-        {
-            "constraint_id": "reserve",
-            "name": "reserve",
-            "category": "Operational Logic",
-            "forall": ["i in I"],
-            "expression": text,
-            "hard": True,
-        }
-    )
+    core["constraints"].append(row(text, "i in I", constraint_id="reserve", name="reserve"))
 
 
 @pytest.mark.parametrize(
@@ -156,19 +148,10 @@ def test_a_wrong_first_reading_is_named_with_the_words_it_is_about(
     assert 1 <= len(found.differences) <= 3
     first = found.differences[0]
     assert first.kind == kind
-    quotes = "".join(
-        (
-            first.first.words,
-            first.second.words,
-            *(
-                s.quote
-                for c in honest("battery/merchant_day").core.constraints
-                if first.row == c.constraint_id
-                for s in _leaves(c)
-            ),
-        )
-    )
-    assert words in quotes
+    rows = honest("battery/merchant_day").core.constraints
+    leaves = [s for c in rows if first.row == c.constraint_id for s in _leaves(c)]
+    quotes = (first.first.words, first.second.words, *(leaf.quote for leaf in leaves))
+    assert words in "".join(quotes)
     assert bool(first.first.formula) == (change is not dropped)
     assert first.worth is not None
     assert first.worth != 0.0
@@ -211,24 +194,14 @@ def test_where_many_plans_are_the_best_one_that_keeps_both_readings_is_taken() -
 
 
 def _flat(limit: float) -> Blueprint:
-    row = {
-        "constraint_id": "need",
-        "name": "need",
-        "category": "Physical Laws",
-        "expression": "sum(x[t] for t in T) >= 4",
-    }
     return blueprint(
         sets=[{"name": "T", "kind": "range", "start": 1, "stop": 2}],
         parameters=[],
         decision_variables=[
             variable("x", "t in T", upper=limit, quantity="pump.power", role="decision")
         ],
-        constraints=[row],
-        objective_function={
-            "sense": "minimize",
-            "expression": "sum(x[t] for t in T)",
-            "unit": "kW",
-        },
+        constraints=[row("sum(x[t] for t in T) >= 4", name="need")],
+        objective_function=goal("sum(x[t] for t in T)", "kW"),
     )
 
 

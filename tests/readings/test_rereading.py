@@ -18,7 +18,9 @@ from engiagent.readings import Reading
 from engiagent.readings.stored import place_of, reread, store, stored_reading
 from engiagent.text import Problem, corpus_root, find_problems
 from engiagent.units.unit import parse_unit
-from tests.blueprints import constraint, goal, variable
+from tests.blueprints import constraint, goal, parameter, variable
+from tests.blueprints import document as written
+from tests.written import mapping
 
 TEXT = """# Filling the high basin
 
@@ -54,79 +56,36 @@ def at(words: str, inside: str | None = None) -> dict[str, Any]:
     return {"kind": "text", "span": [start + shift, start + shift + len(words)], "quote": words}
 
 
-def parameter(name: str, value: float, unit: str, source: Any) -> dict[str, Any]:
-    """Return a parameter of the blueprint."""
-    return {
-        "param_id": name,
-        "name": name,
-        "value": value,
-        "unit": unit,
-        "source_reference": source,
-    }
-
-
 def document() -> dict[str, Any]:
     """Return the blueprint of the text."""
-    file = {"kind": "file", "file": "prices.csv", "column": "price [EUR/MWh]"}
-    return {
-        "schema": "engiagent-blueprint/1",
-        "kind": "programme",
-        "modeling_context": {"problem_essence": "pumping at the least cost"},
-        "core_model_elements": {
-            "sets": [
-                {
-                    "name": "T",
-                    "kind": "time",
-                    "start": "2025-03-04T00:00",
-                    "step": "1 h",
-                    "periods": 6,
-                    "source_reference": [at("6 hours"), at("4 March 2025")],
-                }
-            ],
-            "parameters": [
-                {
-                    "param_id": "price",
-                    "name": "price",
-                    "index": ["T"],
-                    "unit": "EUR/MWh",
-                    "data": "prices.csv#price [EUR/MWh]",
-                    "source_reference": file,
-                },
-                parameter("P_max", 120, "kW", at("120 kW")),
-                parameter("E_need", 450, "kWh", at("450 kWh")),
-                parameter("eta", 80, "%", at("80 %")),
-                parameter("warm", 7, "kW", at("with 7 kW", "7 kW")),
-                parameter("network", 12, "EUR/MWh", at("| 12 ", "12")),
-                parameter("levy", 3.5, "EUR/MWh", at("| 3.5 ", "3.5")),
-                {
-                    **parameter("other", 0, "kW", None),
-                    "index": ["T"],
-                    "value": list(range(30, 36)),
-                    "source_reference": [at(f"| {k}  ", str(k)) for k in range(30, 36)],
-                },
-            ],
-            "decision_variables": [variable("p", "t in T", upper="P_max")],
-            "constraints": [
-                constraint(
-                    "sum(p[t]*dt(t) for t in T) >= E_need",
-                    constraint_id="need",
-                    source_reference=at("By the end the basin needs 450 kWh"),
-                )
-            ],
-            "objective_function": goal(
-                "sum((price[t] + network + levy)*(p[t] + other[t] + warm)*dt(t) for t in T)"
-            ),
-        },
-        "extended_analysis_and_robustness": {
-            "unused": [
-                {
-                    **{k: v for k, v in at(words, inside).items() if k != "kind"},
-                    "reason": "no matter",
-                }
-                for words, inside in (("1998", None), ("another 7 kW", "7 kW"), ("Two", None))
-            ]
-        },
-    }
+    horizon = mapping("{name: T, kind: time, start: '2025-03-04T00:00', step: 1 h, periods: 6}")
+    price = mapping("""
+        {name: price, index: [T], unit: EUR/MWh, data: "prices.csv#price [EUR/MWh]",
+          source_reference: {kind: file, file: prices.csv, column: "price [EUR/MWh]"}}
+    """)
+    rows = [at(f"| {k}  ", str(k)) for k in range(30, 36)]
+    need = at("By the end the basin needs 450 kWh")
+    unused = (at("1998"), at("another 7 kW", "7 kW"), at("Two"))
+    plain = written(
+        sets=[horizon | {"source_reference": [at("6 hours"), at("4 March 2025")]}],
+        parameters=[
+            price,
+            parameter("P_max", 120, "kW", source_reference=at("120 kW")),
+            parameter("E_need", 450, "kWh", source_reference=at("450 kWh")),
+            parameter("eta", 80, "%", source_reference=at("80 %")),
+            parameter("warm", 7, "kW", source_reference=at("with 7 kW", "7 kW")),
+            parameter("network", 12, "EUR/MWh", source_reference=at("| 12 ", "12")),
+            parameter("levy", 3.5, "EUR/MWh", source_reference=at("| 3.5 ", "3.5")),
+            parameter("other", list(range(30, 36)), "kW", "T", source_reference=rows),
+        ],
+        decision_variables=[variable("p", "t in T", upper="P_max")],
+        constraints=[constraint("sum(p[t]*dt(t) for t in T) >= E_need", source_reference=need)],
+        objective_function=goal(
+            "sum((price[t] + network + levy)*(p[t] + other[t] + warm)*dt(t) for t in T)"
+        ),
+    )
+    listed = [{"span": w["span"], "quote": w["quote"], "reason": "no matter"} for w in unused]
+    return plain | {"extended_analysis_and_robustness": {"unused": listed}}
 
 
 CARRIED = {"P_max": "120 kW", "E_need": "450 kWh", "eta": "80 %", "network": "12  ", "levy": "3.5 "}
@@ -305,7 +264,7 @@ def test_a_literal_in_a_formula_is_not_left_behind(tmp_path: Path) -> None:
     need = draft["core_model_elements"]["constraints"][0]
     need["expression"] = "sum(p[t]*dt(t) for t in T) >= max(E_need, 450[kWh])"
     put(tmp_path, TEXT, draft)
-    undecided(read(tmp_path, TEXT.replace("450 kWh", "460 kWh")), "460 kWh", "need")
+    undecided(read(tmp_path, TEXT.replace("450 kWh", "460 kWh")), "460 kWh", "C1")
 
 
 def test_a_reading_whose_quotes_are_not_in_its_text_is_refused(tmp_path: Path) -> None:
