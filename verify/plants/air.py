@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.models.hvac.water import DRY_AIR_HEAT
+from engiagent.models.hvac.fluids import DRY_AIR_HEAT
 from engiagent.verify.frames import EvaluationError, MissingQuantity
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engiagent.models.chp import ExtractionChp, PartLoadChp
+from engiagent.models.engines import ExtractionChp, PartLoadChp
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Run

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import EVERYWHERE, Biquadratic, Polynomial
-from engiagent.models.hvac.york_calc import YorkCalcTower
+from engiagent.models.hvac.fluids import YorkCalcTower
+from engiagent.models.hvac.machines import Chiller
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.heating import power_limit

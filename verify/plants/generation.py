@@ -7,8 +7,7 @@ both are right, and where both are given they have to add up.
 from collections.abc import Callable
 from functools import partial
 
-from engiagent.models.pv import PVWATTS_LOSS, PvArray
-from engiagent.models.wind import WindTurbine
+from engiagent.models.renewables import PVWATTS_LOSS, PvArray, WindTurbine
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Run

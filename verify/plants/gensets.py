@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from engiagent.models.genset import Genset, GensetState
+from engiagent.models.engines import Genset, GensetState
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run

@@ -5,9 +5,8 @@ from typing import cast
 
 import numpy as np
 
-from engiagent.models.hvac.boiler import Boiler
 from engiagent.models.hvac.curves import Biquadratic, Polynomial, Surface
-from engiagent.models.hvac.heat_pump import CarnotCop, HeatPump
+from engiagent.models.hvac.machines import Boiler, CarnotCop, HeatPump
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.partload import Machine, Operated, by_table, operated

@@ -1,7 +1,7 @@
 """Fans and pumps with drives of variable speed."""
 
 from engiagent.models.hvac.curves import Polynomial
-from engiagent.models.hvac.turbomachines import PartLoadFan
+from engiagent.models.hvac.fluids import PartLoadFan
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.partload import Machine, operated
 from engiagent.verify.plants.run import Run

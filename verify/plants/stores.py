@@ -9,7 +9,7 @@ import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Battery
-from engiagent.models.storage.ice_tank import IceTankCurves
+from engiagent.models.storage import IceTankCurves
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.batteries import SIZED, energy_of, storage_rows, store
 from engiagent.verify.plants.entry import Entry

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engiagent.models.storage.stratified_tank import StratifiedTank
+from engiagent.models.storage import StratifiedTank
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Result, Run

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.models.genset import Genset, GensetState
+from engiagent.models.engines import Genset, GensetState
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.run import Excess, Result
 from engiagent.verify.plants.unit import Unit

@@ -6,8 +6,8 @@ import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Battery
-from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.storage.mixed_tank import MixedTank
+from engiagent.models.hvac.fluids import SPECIFIC_HEAT
+from engiagent.models.storage import MixedTank
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.rows import known, row
 from engiagent.verify.plants.run import Run, Trajectory
