@@ -33,7 +33,7 @@ from identification import STEP, weather
 
 from engiagent.environment.environment import Environment
 from engiagent.io.plainyaml import loads_yaml
-from engiagent.models.buildings.network import HeatNetwork, Link, Node
+from engiagent.models.buildings import HeatNetwork, Link, Node
 
 Floats = npt.NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from engiagent.identify.judging import LEVEL, chi_squared
 from engiagent.identify.kalman import Record
 from engiagent.identify.measurements import Measurements
 from engiagent.identify.structures import Driver
-from engiagent.models.buildings.network import HeatNetwork, Link, Node
+from engiagent.models.buildings import HeatNetwork, Link, Node
 
 Floats = npt.NDArray[np.float64]
 STEP = 15

@@ -6,10 +6,14 @@ from typing import Final, Literal
 
 import numpy as np
 
-from engiagent.formulations.cones import QuadraticRows, quadratic_rows
 from engiagent.formulations.curvature import Judge
-from engiagent.formulations.definite import Bools, positive_semidefinite
 from engiagent.formulations.program import OBJECTIVE, Program
+from engiagent.formulations.quadratic import (
+    Bools,
+    QuadraticRows,
+    positive_semidefinite,
+    quadratic_rows,
+)
 from engiagent.formulations.values import Ints, atoms
 
 ProblemClass = Literal["LP", "QP", "SOCP", "MILP", "MIQP", "MISOCP", "NLP", "MINLP"]

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 
 from engiagent.blueprint.functions import ELEMENTARY
-from engiagent.formulations.definite import Bools
 from engiagent.formulations.lowering.intervals import Interval, form_bounds
+from engiagent.formulations.quadratic import Bools
 from engiagent.formulations.values import Atom, Floats, Form, Part, Rows
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -67,67 +66,34 @@ def state_relation(
     builder: Builder, constraint: Constraint, value: Evaluate, certain: Certain
 ) -> None:
     """Add the rows of a logical function; what ``implies`` holds is made certain."""
-    node = constraint.relation
+    node, size = constraint.relation, constraint.grid.size
     assert isinstance(node, Call)
-    block = {"description": constraint.definition.description}
-    if node.function == "implies":
-        _implies(builder, constraint, node, value, certain, block)
-        return
-    _STATEMENTS[node.function](builder, constraint, node, value, block)
-
-
-def _sides(constraint: Constraint, stated: list[Piece]) -> list[Side]:
+    name = constraint.definition.constraint_id
     unit = str(constraint.typed.unit.difference())
-    return [Side(piece.form, piece.lower, piece.upper, unit) for piece in stated]
+    block = {"description": constraint.definition.description}
 
+    def form(part: Node) -> Form:
+        return as_form(value(part, constraint.grid), size)
 
-def _stated(constraint: Constraint, node: Node, value: Evaluate) -> list[Piece]:
-    return [p for part in comparisons(node) for p in pieces(constraint, part, value)]
+    def stated(part: Node) -> list[Piece]:
+        return [p for one in comparisons(part) for p in pieces(constraint, one, value)]
 
+    def sides(found: list[Piece]) -> list[Side]:
+        return [Side(piece.form, piece.lower, piece.upper, unit) for piece in found]
 
-def _implies(
-    builder: Builder,
-    constraint: Constraint,
-    node: Call,
-    value: Evaluate,
-    certain: Certain,
-    block: dict[str, Any],
-) -> None:
-    stated = _stated(constraint, node.args[1], value)
-    sides = _sides(constraint, [row for piece in stated for row in certain(constraint, piece)])
-    size = constraint.grid.size
-    for clause in clauses(node.args[0]):
-        literals = []
-        for reference, wanted in clause:
-            form = as_form(value(reference, constraint.grid), size)
-            literals.append(form if wanted else 1.0 - form)
-        conditional(builder, literals, sides, constraint.definition.constraint_id, **block)
-
-
-def _either(
-    builder: Builder, constraint: Constraint, node: Call, value: Evaluate, block: dict[str, Any]
-) -> None:
-    alternatives = [_sides(constraint, _stated(constraint, part, value)) for part in node.args]
-    either(builder, alternatives, constraint.definition.constraint_id, **block)
-
-
-def _exclusive(
-    builder: Builder, constraint: Constraint, node: Call, value: Evaluate, block: dict[str, Any]
-) -> None:
-    size = constraint.grid.size
-    forms = [as_form(value(part, constraint.grid), size) for part in node.args]
-    exclusive(builder, forms, constraint.definition.constraint_id, **block)
-
-
-def _complements(
-    builder: Builder, constraint: Constraint, node: Call, value: Evaluate, block: dict[str, Any]
-) -> None:
-    sides = []
-    for part in node.args:
-        (side,) = _sides(constraint, _stated(constraint, part, value))
-        forward = np.all(np.isfinite(side.lower))
-        sides.append(side if forward else Side(-side.form, 0.0, np.inf, side.unit))
-    complements(builder, sides[0], sides[1], constraint.definition.constraint_id, **block)
-
-
-_STATEMENTS = {"complements": _complements, "either": _either, "exclusive": _exclusive}
+    if node.function == "implies":
+        held = sides([row for p in stated(node.args[1]) for row in certain(constraint, p)])
+        for clause in clauses(node.args[0]):
+            literals = [form(ref) if wanted else 1.0 - form(ref) for ref, wanted in clause]
+            conditional(builder, literals, held, name, **block)
+    elif node.function == "either":
+        either(builder, [sides(stated(part)) for part in node.args], name, **block)
+    elif node.function == "exclusive":
+        exclusive(builder, [form(part) for part in node.args], name, **block)
+    else:
+        ends = []
+        for part in node.args:
+            (side,) = sides(stated(part))
+            forward = np.all(np.isfinite(side.lower))
+            ends.append(side if forward else Side(-side.form, 0.0, np.inf, side.unit))
+        complements(builder, ends[0], ends[1], name, **block)

@@ -8,7 +8,7 @@ With inputs held over a step the exact solution is a matrix exponential; the exp
 implicit Euler scheme are there because problems are stated with them.
 
 Nodes without capacity, streams of air and several given temperatures are the business of
-:mod:`engiagent.models.buildings.network`.
+:mod:`engiagent.models.buildings`.
 
 Source: lumped-capacity (RC) networks as in ISO 13790 and EN ISO 52016-1; discretisation by the
 matrix exponential of the augmented system, C. F. Van Loan, doi:10.1109/TAC.1978.1101743.

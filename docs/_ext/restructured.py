@@ -23,8 +23,8 @@ def parts(docstring: str) -> tuple[str, dict[str, str]]:
 def markdown(text: str) -> str:
     r"""Return text in Markdown.
 
-    >>> markdown("With ``x`` and :math:`y_1` of :mod:`engiagent.models.pv`.")
-    'With `x` and $y_1$ of `pv`.'
+    >>> markdown("With ``x`` and :math:`y_1` of :mod:`engiagent.models.engines`.")
+    'With `x` and $y_1$ of `engines`.'
     >>> print(markdown(".. math:: a = b\n    + c\n\nand so on"))
     $$
     a = b

@@ -15,16 +15,14 @@ import numpy as np
 from engiagent.blueprint.document import Blueprint
 from engiagent.environment.interface import Role, Signal
 from engiagent.errors import EngiagentError, InputError
-from engiagent.models.buildings.network import HeatNetwork, Node
-from engiagent.models.buildings.network import Link as HeatLink
-from engiagent.models.chp import PartLoadChp
-from engiagent.models.hvac.boiler import Boiler
+from engiagent.models.buildings import HeatNetwork, Node
+from engiagent.models.buildings import Link as HeatLink
+from engiagent.models.engines import PartLoadChp
 from engiagent.models.hvac.curves import Biquadratic, Polynomial, Table, TableEfficiency
-from engiagent.models.hvac.turbomachines import PartLoadFan
-from engiagent.models.hvac.york_calc import YorkCalcTower
+from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
+from engiagent.models.hvac.machines import Boiler
 from engiagent.models.systems import electrical, thermal
-from engiagent.models.systems.module import Domain, Module, surroundings
-from engiagent.models.systems.system import Bus, System
+from engiagent.models.systems.system import Bus, Domain, Module, System, surroundings
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.repeated import dynamics_of

@@ -15,7 +15,7 @@ from engiagent.environment.environment import Environment
 from engiagent.environment.interface import Runs, Signal, Values, amount, read_yaml
 from engiagent.environment.running import INPUTS, Controller, Moment
 from engiagent.errors import InputError
-from engiagent.models.systems.module import two_point
+from engiagent.models.systems.system import two_point
 from engiagent.plant.rules import Control, zone_limits
 from engiagent.plant.source import nearest
 from engiagent.verify.levels.execution import buses_of, sides_of

@@ -16,7 +16,7 @@ from engiagent.environment.records import as_solution
 from engiagent.environment.running import Controller, Floats, Forcing, run
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
-from engiagent.models.systems.simulation import Simulation, Step
+from engiagent.models.systems.system import Simulation, Step
 from engiagent.plant.source import nearest
 from engiagent.run.scenarios import Scenario
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from engiagent.environment.interface import amount, read_yaml
 from engiagent.errors import InputError
-from engiagent.models.battery_ageing import lost_share
+from engiagent.models.battery import lost_share
 from engiagent.plant.source import nearest
 from engiagent.verify.plants.stores import AGEING
 from engiagent.verify.plants.unit import Unit

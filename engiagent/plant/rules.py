@@ -18,7 +18,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
-from engiagent.models.systems.module import two_point
+from engiagent.models.systems.system import two_point
 from engiagent.plant.statement import BASELINE, UNDER_RULE
 from engiagent.run.limits import find_demands
 from engiagent.verify.documents import Bench, Declarations

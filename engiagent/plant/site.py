@@ -31,7 +31,7 @@ from engiagent.blueprint.placement import WEIGHT
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
-from engiagent.models.buildings.network import HeatNetwork
+from engiagent.models.buildings import HeatNetwork
 from engiagent.plant.reading import read_statement
 from engiagent.plant.sizing import Amount, Size, add_size
 from engiagent.plant.slots import FINAL, WHOLES, final_demand

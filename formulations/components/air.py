@@ -3,7 +3,7 @@
 from engiagent.formulations.components.fragment import CAPACITY, PHYSICS, connection_of
 from engiagent.formulations.components.machines import check_zone
 from engiagent.formulations.components.reader import Reader
-from engiagent.models.hvac.water import DRY_AIR_HEAT
+from engiagent.models.hvac.fluids import DRY_AIR_HEAT
 
 
 def air_handler(reader: Reader) -> None:

@@ -6,9 +6,9 @@ from typing import Final
 import numpy as np
 
 from engiagent.blueprint.document import SetDef
-from engiagent.formulations.components.commitment import Running, running
 from engiagent.formulations.components.fragment import CAPACITY, PHYSICS
 from engiagent.formulations.components.known import known_units
+from engiagent.formulations.components.partload import Running, running
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import Tables, tables
 from engiagent.slots import COMPONENTS

@@ -20,8 +20,7 @@ from engiagent.formulations.components.partload import (
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.storage import port
 from engiagent.formulations.components.tables import coefficients
-from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.hvac.york_calc import approach
+from engiagent.models.hvac.fluids import SPECIFIC_HEAT, approach
 
 KELVIN: Final = "273.15"
 PERFORMANCES: Final = ("cop", "carnot_fraction", "cop_curve")

@@ -19,8 +19,7 @@ import numpy.typing as npt
 from engiagent.blueprint.document import FrozenMap, Json, SetDef
 from engiagent.formulations.components.fragment import REQUIREMENT, balance
 from engiagent.formulations.components.reader import Reader
-from engiagent.models.buildings.iso13790 import H_MS, Zone5R1C
-from engiagent.models.buildings.network import HeatNetwork, Link, Node
+from engiagent.models.buildings import H_MS, HeatNetwork, Link, Node, Zone5R1C
 from engiagent.models.ranges import ParameterError
 from engiagent.slots import Slot
 

@@ -6,7 +6,7 @@ from engiagent.formulations.components.fragment import OPERATION, REQUIREMENT, b
 from engiagent.formulations.components.machines import plain
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import tables
-from engiagent.models.pv import PVWATTS_LOSS
+from engiagent.models.renewables import PVWATTS_LOSS
 from engiagent.slots import yes_or_no
 
 # -- grids ----------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from engiagent.formulations.components.fragment import REQUIREMENT
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.storage import port
-from engiagent.models.hvac.water import SPECIFIC_HEAT
+from engiagent.models.hvac.fluids import SPECIFIC_HEAT
 
 LOSS = ("mass", "loss_conductance")
 

@@ -4,10 +4,9 @@ from functools import cache
 
 import numpy as np
 
-from engiagent.models.battery import Battery
-from engiagent.models.battery_losses import ConverterLoss
+from engiagent.models.battery import Battery, ConverterLoss
 from engiagent.models.ev import Sessions, Vehicle
-from engiagent.models.systems.module import (
+from engiagent.models.systems.system import (
     Domain,
     Module,
     Outcome,

@@ -12,17 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.models.buildings.network import HeatNetwork
-from engiagent.models.chp import PartLoadChp
-from engiagent.models.hvac.boiler import Boiler
-from engiagent.models.hvac.chiller import Chiller
+from engiagent.models.buildings import HeatNetwork
+from engiagent.models.engines import PartLoadChp
 from engiagent.models.hvac.curves import Curve
-from engiagent.models.hvac.heat_pump import HeatPump
-from engiagent.models.hvac.turbomachines import PartLoadFan
-from engiagent.models.hvac.york_calc import YorkCalcTower
+from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
+from engiagent.models.hvac.machines import Boiler, Chiller, HeatPump
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.storage.mixed_tank import MixedTank
-from engiagent.models.systems.module import (
+from engiagent.models.storage import MixedTank
+from engiagent.models.systems.system import (
     Module,
     Outcome,
     Port,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, tzinfo
+from datetime import datetime, tzinfo
 from functools import cached_property
 from math import gcd, lcm
 from typing import Literal
@@ -191,7 +191,6 @@ class Schedule:
     # does not start on the hour. Numbers at least 0.
     weekday: Rows
     weekend: Rows
-    holidays: tuple[date, ...] = ()  # dates that follow ``weekend``, as Saturdays and Sundays do
 
     def __post_init__(self) -> None:
         for name, rows in (("weekday", self.weekday), ("weekend", self.weekend)):
@@ -220,7 +219,7 @@ class Schedule:
         return Schedule(weekday=rows, weekend=rows)
 
     @staticmethod
-    def of(*rules: Rule, default: int = 0, holidays: Iterable[date] = ()) -> "Schedule":
+    def of(*rules: Rule, default: int = 0) -> "Schedule":
         """Return the schedule that holds ``default`` but where rules say otherwise."""
         slots = 96
         grids = {kind: np.full((12, slots), default, dtype=np.int64) for kind in _KINDS}
@@ -239,7 +238,7 @@ class Schedule:
                 wide = [grid[:, ::parts] for grid in wide]
                 break
         weekday, weekend = (tuple(tuple(int(v) for v in row) for row in grid) for grid in wide)
-        return Schedule(weekday=weekday, weekend=weekend, holidays=tuple(holidays))
+        return Schedule(weekday=weekday, weekend=weekend)
 
     @property
     def periods(self) -> int:
@@ -257,10 +256,7 @@ class Schedule:
         second = times.local_seconds % DAY
         grids = [np.array(rows, dtype=np.int64) for rows in (self.weekday, self.weekend)]
         weekday, weekend = (grid[month, second * grid.shape[1] // DAY] for grid in grids)
-        free = times.weekday >= 5
-        if self.holidays:
-            free = free | np.isin(times.date, np.array(self.holidays, dtype="datetime64[D]"))
-        return np.asarray(np.where(free, weekend, weekday), dtype=np.int64)
+        return np.asarray(np.where(times.weekday >= 5, weekend, weekday), dtype=np.int64)
 
 
 _KINDS = ("weekday", "weekend")

@@ -135,9 +135,6 @@ class Ratchet:
     # included, as a tariff says that names the months instead
     months: int | None = 11
     seasons: tuple[int, ...] = tuple(range(1, 13))  # calendar months whose peaks count, 1 to 12
-    # whether the months before the horizon are those at its end, as in a typical year; else they
-    # are the earlier peaks that the bill is given, or none
-    cyclic: bool = False
 
     def __post_init__(self) -> None:
         part = share(self.fraction, "the fraction of a ratchet")

@@ -22,7 +22,7 @@ from engiagent.identify.measurements import Measurements, read_measurements
 from engiagent.identify.plantfile import inputs_csv, plant_text
 from engiagent.identify.residual import KINDS, extended, learnt
 from engiagent.identify.structures import STRUCTURES, Driver, Model
-from engiagent.models.buildings.network import HeatNetwork, Link, Node
+from engiagent.models.buildings import HeatNetwork, Link, Node
 from engiagent.plant.site import Site
 from tests.cli.test_json_forms import checked
 

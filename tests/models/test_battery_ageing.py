@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engiagent.models.battery_ageing import lost_share
+from engiagent.models.battery import lost_share
 from engiagent.models.ranges import ParameterError
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.models.buildings.iso13790 import H_IS, Zone5R1C
+from engiagent.models.buildings import H_IS, Zone5R1C
 from engiagent.models.ranges import ParameterError
 
 OFFICE = Zone5R1C(

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from engiagent.models.buildings.network import HeatNetwork, Link, Node
+from engiagent.models.buildings import HeatNetwork, Link, Node
 from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.recursion import phi1, phi2
 

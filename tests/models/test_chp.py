@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog
 from scipy.spatial import ConvexHull, HalfspaceIntersection
 
-from engiagent.models.chp import ExtractionChp, PartLoadChp
+from engiagent.models.engines import ExtractionChp, PartLoadChp
 from engiagent.models.ranges import ParameterError
 
 ENGINE = PartLoadChp(

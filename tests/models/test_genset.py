@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from engiagent.models.genset import Genset, GensetState
+from engiagent.models.engines import Genset, GensetState
 from engiagent.models.ranges import ParameterError
 
 # Approximate diesel fuel consumption chart of Diesel Service & Supply: gallons per hour at 1/4,

@@ -8,11 +8,9 @@ from CoolProp.CoolProp import PropsSI
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.models.hvac.boiler import Boiler
-from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import Biquadratic, Polynomial
-from engiagent.models.hvac.heat_pump import CarnotCop, HeatPump
-from engiagent.models.hvac.york_calc import YorkCalcTower, approach
+from engiagent.models.hvac.fluids import YorkCalcTower, approach
+from engiagent.models.hvac.machines import Boiler, CarnotCop, Chiller, HeatPump
 from engiagent.models.ranges import ParameterError
 
 # EnergyPlus, datasets/Chillers.idf: ElectricEIRChiller McQuay WSC 471kW/5.89COP/Vanes.
@@ -162,7 +160,7 @@ def test_bad_plant_says_what_to_give() -> None:
             minimum_part_load=0.4,
             minimum_unloading=0.2,
         )
-    with pytest.raises(ParameterError, match=r"1\.2 %"):
+    with pytest.raises(ParameterError, match="give a fraction"):
         CarnotCop(fraction=1.2)
     with pytest.raises(ParameterError, match="the heating load is nan"):
         PUMP.operate(float("nan"), source=0.0, sink=35.0)

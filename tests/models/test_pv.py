@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engiagent.models.pv import PvArray
 from engiagent.models.ranges import ParameterError
+from engiagent.models.renewables import PvArray
 
 SUN = np.linspace(0.0, 1300.0, 40)[:, None, None]
 AIR = np.linspace(-30.0, 45.0, 11)[None, :, None]

@@ -8,22 +8,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.models import Battery
-from engiagent.models.battery_losses import QuadraticLoss
-from engiagent.models.buildings.network import HeatNetwork, Link, Node
-from engiagent.models.chp import PartLoadChp
+from engiagent.models.battery import QuadraticLoss
+from engiagent.models.buildings import HeatNetwork, Link, Node
+from engiagent.models.engines import PartLoadChp
 from engiagent.models.ev import Sessions, Vehicle
-from engiagent.models.hvac.boiler import Boiler
-from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import Biquadratic, Table
-from engiagent.models.hvac.heat_pump import CarnotCop, HeatPump
-from engiagent.models.hvac.turbomachines import PartLoadFan
-from engiagent.models.hvac.york_calc import YorkCalcTower
+from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
+from engiagent.models.hvac.machines import Boiler, CarnotCop, Chiller, HeatPump
 from engiagent.models.ranges import ParameterError
-from engiagent.models.storage.mixed_tank import MixedTank
+from engiagent.models.storage import MixedTank
 from engiagent.models.systems import electrical, thermal
-from engiagent.models.systems.module import Module, Outcome, Port, WiringError, observation
-from engiagent.models.systems.simulation import Simulation, Step
-from engiagent.models.systems.system import Bus, System
+from engiagent.models.systems.system import (
+    Bus,
+    Module,
+    Outcome,
+    Port,
+    Simulation,
+    Step,
+    System,
+    WiringError,
+    observation,
+)
 
 BATTERY = Battery(
     energy_capacity=8.0,
@@ -198,26 +203,11 @@ PARTS = {
     "grid2": electrical.grid(),
     "heater": thermal.converter(),
 }
-WRONG = [
-    ([bus("battery.energy")], "battery.energy, which is no flow"),
-    ([bus("heater.heat", "grid.exchange")], "b is electrical, its member heater.heat is thermal"),
-    (
-        [bus("load.power", "grid.exchange", "grid2.exchange")],
-        "leaves its balance to grid.exchange and grid2.exchange; one member can take",
-    ),
-    (
-        [bus("load.power", "grid.exchange"), bus("load.power", name="c")],
-        "load.power is on the bus b and on the bus c; a flow counts once",
-    ),
-    ([bus("load.powr")], "the bus b names the port 'load.powr'; known here: load.power"),
-    ([bus("load.power")], "no bus has battery.charge, .* heater.heat, so that what it carries"),
-]
 
 
-@pytest.mark.parametrize(("buses", "message"), WRONG)
-def test_wrong_connections_say_what_is_wrong(buses: list[Bus], message: str) -> None:
-    with pytest.raises(WiringError, match=message):
-        System(modules=PARTS, buses=tuple(buses))
+def test_two_members_that_balance_one_bus_are_refused() -> None:
+    with pytest.raises(WiringError, match="one member can take"):
+        System(modules=PARTS, buses=(bus("load.power", "grid.exchange", "grid2.exchange"),))
 
 
 def test_an_algebraic_loop_is_named() -> None:
@@ -276,33 +266,9 @@ def test_wrong_starts_say_what_is_wrong() -> None:
         Simulation(home(battery=bare), 1.0).step(PLAN, {"load.power": 1.0})
 
 
-@pytest.mark.parametrize(
-    ("outcome", "kind", "message"),
-    [
-        (Outcome(), WiringError, r"odd returned \[\]; it promises \['power'\]"),
-        (Outcome(outputs={"power": np.nan}), ParameterError, "odd.power is nan as it came out"),
-        (Outcome(outputs={"power": 1.0}, state={"x": 1.0}), WiringError, r"it promises \[\]"),
-    ],
-)
-def test_a_module_that_breaks_its_promise_is_found(
-    outcome: Outcome, kind: type[Exception], message: str
-) -> None:
-    port = observation("power", "kW", "electrical", way="gives")
-    odd = Module(ports=(port,), step=lambda state, inputs, hours: outcome)
-    with pytest.raises(kind, match=message):
-        Simulation(home(odd=odd), 1.0).step(PLAN, {"load.power": 1.0})
-
-
 def test_a_module_that_makes_energy_is_found() -> None:
     port = observation("power", "kW", "electrical", way="gives")
     free = Module(ports=(port,), step=lambda state, inputs, hours: Outcome(outputs={"power": 0.25}))
     step = Simulation(home(free=free), 1.0).step(PLAN, {"load.power": 1.0})
     assert step.imbalances["free"] == pytest.approx(-0.25)
     assert step.imbalances["load"] == pytest.approx(0.0)
-
-
-def test_wrong_ports_say_what_is_wrong() -> None:
-    with pytest.raises(WiringError, match="the flow x is in W; a flow is in kW"):
-        observation("x", "W", "thermal", way="gives")
-    with pytest.raises(WiringError, match="say whether it gives or takes"):
-        Port(name="x", unit="kW", domain="thermal", role="balance")

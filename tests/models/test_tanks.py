@@ -9,9 +9,7 @@ from scipy.linalg import expm
 from scipy.optimize import isotonic_regression
 
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.storage.ice_tank import IceTankCurves
-from engiagent.models.storage.mixed_tank import MixedTank
-from engiagent.models.storage.stratified_tank import StratifiedTank, advanced, settled
+from engiagent.models.storage import IceTankCurves, MixedTank, StratifiedTank, advanced, settled
 
 HEAT = 4.186  # kJ/(kg K)
 

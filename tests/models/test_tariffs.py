@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, cast
 from zoneinfo import ZoneInfo
 
@@ -230,15 +230,12 @@ def test_a_ratchet_looks_back_upon_its_seasons_only() -> None:
         assert result.demand["demand"].billed[:, 0].tolist() == billed
 
 
-def test_billing_months_start_on_their_day_and_holidays_are_weekends() -> None:
+def test_billing_months_start_on_their_day() -> None:
     clock = times(datetime(2026, 1, 14, tzinfo=UTC), 48)
     tariff = Tariff(energy=(EnergyCharge.flat(1.0),), billing_day=15)
     result = bill(tariff, clock, np.ones(48))
     assert result.months.astype(str).tolist() == ["2025-12", "2026-01"]
     assert result.by_month.tolist() == [24.0, 24.0]
-    free = Schedule.of(Rule(period=1, days="weekday"), holidays=[date(2026, 1, 15)])
-    charge = EnergyCharge.time_of_use((0.0, 1.0), free)
-    assert bill(Tariff(energy=(charge,)), clock, np.ones(48)).total == 24.0
 
 
 def test_netting_within_the_hour_cancels_import_and_export() -> None:
@@ -389,9 +386,6 @@ def test_powers_and_parts_that_do_not_fit_are_refused() -> None:
         bill(flat, clock, 1.0).of("heat")
     with pytest.raises(ParameterError, match="no demand charge is called"):
         bill(flat, clock, 1.0, history=BillHistory(previous_peaks={"peak": [3.0]}))
-    cyclic = DemandCharge.flat(1.0, ratchet=Ratchet(fraction=0.5, cyclic=True))
-    with pytest.raises(ParameterError, match="whole years"):
-        bill(Tariff(demand=(cyclic,)), clock, 1.0)
     spot = Tariff(energy=(PriceSeries(prices=[1.0, 2.0, 3.0]),), export=NetMetering())
     with pytest.raises(ParameterError, match="needs periods"):
         bill(spot, clock, 1.0)

@@ -234,27 +234,31 @@ PRICES = (10.0, 10.0, 20.0, 50.0, 20.0, 10.0, 20.0, 20.0, 20.0, 20.0, 20.0, 5.0)
 
 
 @pytest.mark.parametrize(
-    ("rule", "billed", "cost"),
+    ("rule", "earlier", "billed", "cost"),
     [
         (
             Ratchet(fraction=0.75, months=None, seasons=(1, 4, 12)),
+            [],
             [300, 300, 300, 400, 300, 500, 300, 300, 300, 300, 300, 300],
             74_500.0,
         ),
         (
-            Ratchet(fraction=0.75, months=6, cyclic=True),
+            Ratchet(fraction=0.75, months=6),
+            [100, 100, 100, 100, 100, 300],  # the end of the year before, as in this one
             [225, 225, 225, 400, 300, 500, 375, 375, 375, 375, 375, 375],
             79_375.0,
         ),
     ],
 )
-def test_ratchets_published_by_reopt(rule: Ratchet, billed: list[float], cost: float) -> None:
+def test_ratchets_published_by_reopt(
+    rule: Ratchet, earlier: list[float], billed: list[float], cost: float
+) -> None:
     power = np.full(8760, 100.0)
     power[[21, 2402, 4087, 8332]] = 200.0, 400.0, 500.0, 300.0
     year = MeterTimes(start=datetime(2022, 1, 1, tzinfo=UTC), step_hours=1.0, count=8760)
     monthly = Schedule.by_month(range(12))
     periods = tuple((DemandTier(price=price),) for price in PRICES)
     tariff = Tariff(demand=(DemandCharge(periods=periods, schedule=monthly, ratchet=rule),))
-    result = bill(tariff, year, power)
+    result = bill(tariff, year, power, history=BillHistory(previous_peaks={"demand": earlier}))
     assert np.nanmax(result.demand["demand"].billed, axis=1).tolist() == billed
     assert result.total == cost

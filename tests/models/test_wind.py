@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from windpowerlib import power_output as their_power
 
 from engiagent.models.ranges import ParameterError
-from engiagent.models.wind import WindTurbine
+from engiagent.models.renewables import WindTurbine
 
 # Enercon E-82/2000 as of its data sheet, 2 to 25 m/s.
 SPEEDS = tuple(float(speed) for speed in range(2, 26))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from engiagent.formulations.classify import classify
 from engiagent.formulations.curvature import Judge
-from engiagent.formulations.definite import positive_semidefinite
 from engiagent.formulations.program import Indicators, Products, Program, RowBlock
+from engiagent.formulations.quadratic import positive_semidefinite
 from engiagent.formulations.values import Atom, Form, Part, Term, applied, constant, variables
 from tests.written import listing
 

@@ -8,9 +8,8 @@ import numpy as np
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.models import ThermalNetwork, ThermalZone
-from engiagent.models.buildings.iso13790 import H_MS, Zone5R1C
-from engiagent.models.buildings.network import HeatNetwork, Link, Node
-from engiagent.models.hvac.water import DRY_AIR_HEAT
+from engiagent.models.buildings import H_MS, HeatNetwork, Link, Node, Zone5R1C
+from engiagent.models.hvac.fluids import DRY_AIR_HEAT
 from engiagent.verify.frames import EvaluationError, MissingQuantity
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory

@@ -5,10 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from engiagent.models.chp import ExtractionChp, PartLoadChp
-from engiagent.models.genset import Genset, GensetState
-from engiagent.models.pv import PVWATTS_LOSS, PvArray
-from engiagent.models.wind import WindTurbine
+from engiagent.models.engines import ExtractionChp, Genset, GensetState, PartLoadChp
+from engiagent.models.renewables import PVWATTS_LOSS, PvArray, WindTurbine
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run

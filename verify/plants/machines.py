@@ -7,12 +7,9 @@ from typing import cast
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
-from engiagent.models.hvac.boiler import Boiler
-from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import EVERYWHERE, Biquadratic, Polynomial, Surface
-from engiagent.models.hvac.heat_pump import CarnotCop, HeatPump
-from engiagent.models.hvac.turbomachines import PartLoadFan
-from engiagent.models.hvac.york_calc import YorkCalcTower
+from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
+from engiagent.models.hvac.machines import Boiler, CarnotCop, Chiller, HeatPump
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Run

@@ -7,9 +7,13 @@ from typing import Literal
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
-from engiagent.models.battery import Battery
-from engiagent.models.battery_ageing import lost_share
-from engiagent.models.battery_losses import ConverterLoss, PiecewiseLoss, QuadraticLoss
+from engiagent.models.battery import (
+    Battery,
+    ConverterLoss,
+    PiecewiseLoss,
+    QuadraticLoss,
+    lost_share,
+)
 from engiagent.models.ev import Sessions, Vehicle
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.models.genset import Genset, GensetState
+from engiagent.models.engines import Genset, GensetState
 from engiagent.models.ranges import increasing
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.run import Excess, Result

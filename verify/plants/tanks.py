@@ -6,10 +6,8 @@ import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.models import Battery
-from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.storage.ice_tank import IceTankCurves
-from engiagent.models.storage.mixed_tank import MixedTank
-from engiagent.models.storage.stratified_tank import StratifiedTank
+from engiagent.models.hvac.fluids import SPECIFIC_HEAT
+from engiagent.models.storage import IceTankCurves, MixedTank, StratifiedTank
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants.entry import Entry
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory

@@ -25,8 +25,7 @@ from engiagent.models.tariffs import (
     Tariff,
     bill,
 )
-from engiagent.models.tariffs.bill import demand_tiers, ratchet_floor, tier_limits
-from engiagent.models.tariffs.metering import Metered, measure
+from engiagent.models.tariffs.bill import Metered, demand_tiers, measure, ratchet_floor, tier_limits
 from engiagent.study.economics.cashflow import Floats
 
 SOURCE: Json = FrozenMap({"kind": "user", "note": "of the tariff"})

@@ -7,7 +7,7 @@ import pytest
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
-from engiagent.models.buildings.iso13790 import H_MS, Zone5R1C
+from engiagent.models.buildings import H_MS, Zone5R1C
 from engiagent.plant.site import Site
 from tests.formulations.components.plans import executed, plan_of, solved
 from tests.written import mapping

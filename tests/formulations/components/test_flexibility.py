@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.models.battery_losses import QuadraticLoss
+from engiagent.models.battery import QuadraticLoss
 from engiagent.plant.site import Site
 from engiagent.run.certify import certify
 from tests.formulations.components.plans import executed, plan_of, solved

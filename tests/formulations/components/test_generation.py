@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.models.chp import PartLoadChp
-from engiagent.models.wind import WindTurbine
+from engiagent.models.engines import PartLoadChp
+from engiagent.models.renewables import WindTurbine
 from engiagent.plant.site import Site
 from tests.formulations.components.plans import executed, solved
 from tests.written import mapping

@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
-from engiagent.models.hvac.boiler import Boiler
-from engiagent.models.hvac.chiller import Chiller
 from engiagent.models.hvac.curves import Biquadratic, Polynomial
-from engiagent.models.hvac.heat_pump import HeatPump
-from engiagent.models.hvac.turbomachines import PartLoadFan
-from engiagent.models.hvac.york_calc import YorkCalcTower
+from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
+from engiagent.models.hvac.machines import Boiler, Chiller, HeatPump
 from engiagent.plant.site import Site
 from engiagent.run.certify import certify
 from tests.formulations.components.plans import executed, plan_of, solved

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
-from engiagent.models.hvac.water import SPECIFIC_HEAT
-from engiagent.models.storage.ice_tank import IceTankCurves
-from engiagent.models.storage.stratified_tank import StratifiedTank
+from engiagent.models.hvac.fluids import SPECIFIC_HEAT
+from engiagent.models.storage import IceTankCurves, StratifiedTank
 from engiagent.plant.site import Site
 from tests.formulations.components.plans import executed, solved
 from tests.written import mapping

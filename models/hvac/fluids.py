@@ -1,4 +1,17 @@
-r"""A cooling tower by the polynomial YorkCalc: the approach from wet bulb, range and flow ratio.
+r"""Water and air: their heat, what moves them, and the tower in which they meet.
+
+Liquid water and dry air in the balances of tanks, coils and loops: one specific heat each.
+
+That of water is within 0.8 % of the true one (IAPWS-95, as CoolProp evaluates it) from 0 to
+100 degC; both are the ones of ASHRAE Handbook Fundamentals (SI), 2017, chapter 1.
+
+Fans and pumps in a system with its controls: power by one curve over the flow.
+
+.. math:: P = P_r\, f(\dot m / \dot m_r)
+
+Source: ANSI/ASHRAE/IES Standard 90.1-2013, table G3.1.3.15, for the form and the default curve.
+
+A cooling tower by the polynomial YorkCalc: the approach from wet bulb, range and flow ratio.
 
 .. math:: T_{out} - T_{wb} = \sum_{i,j,k=0}^{2} c_{ijk}\, T_{wb}^i\, T_r^j\, R^k, \quad
           R = \frac{\dot m_w / \dot m_{w,r}}{\dot m_a / \dot m_{a,r}}
@@ -8,13 +21,47 @@ its table of 27 coefficients, after York International Corporation, YorkCalc Sof
 same numbers and bounds stand in the Modelica Buildings library.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.water import SPECIFIC_HEAT
+from engiagent.models.hvac.curves import Polynomial
 from engiagent.models.ranges import Floats, fraction, not_negative, numbers, positive, share, within
+
+SPECIFIC_HEAT: Final = 4.186
+"""Of water. [kJ/(kg K)]"""
+DRY_AIR_HEAT: Final = 1.006
+"""Of dry air. [kJ/(kg K)]"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartLoadFan:
+    """A fan by its curve of power over flow.
+
+    Examples
+    --------
+    >>> PartLoadFan(rated_flow=5.0, rated_power=4.0).power([5.0, 2.5]).round(4).tolist()
+    [3.9964, 1.1999]
+    """
+
+    rated_flow: float  # above 0. [kg/s]
+    rated_power: float  # at the rated flow. At least 0. [kW]
+    # share of the power by share of the flow. The default is the fan with a variable-speed drive of
+    # the standard, method 2.
+    power_curve: Polynomial = field(default=Polynomial((0.0013, 0.1470, 0.9506, -0.0998)))
+
+    def __post_init__(self) -> None:
+        positive(self.rated_flow, "the rated flow", "kg/s")
+        not_negative(self.rated_power, "the rated power", "kW")
+
+    def power(self, flow: npt.ArrayLike) -> Floats:
+        """Return the power at a flow [kg/s]; 0 where nothing flows. [kW]."""
+        part = not_negative(flow, "the flow", "kg/s") / self.rated_flow
+        factor = not_negative(self.power_curve.at(part), "the power by its curve", "-")
+        return np.where(part > 0, self.rated_power * factor, 0.0)
+
 
 _COEFFICIENTS = (
     -0.359741205,

@@ -1,4 +1,31 @@
-r"""A stratified tank: layers of water, from the top down, with conduction, draws and buoyancy.
+r"""Stores of heat and cold: tanks of one temperature, ice, and tanks in layers.
+
+A tank of water of one temperature, solved exactly over a step.
+
+.. math:: C \frac{dT}{dt} = U (T_a - T) + \dot Q
+
+For inputs held over a step it decays exponentially towards its steady temperature, so that steps of
+any length agree.
+
+Source: first-order linear store; J. A. Duffie and W. A. Beckman, Solar Engineering of Thermal
+Processes, 4th ed., 2013, section 8.3.
+
+Ice storage by curves: latent heat between all water and all ice.
+
+What the tank can take or give follows from its content :math:`x` and the mean temperature
+difference of the brine,
+
+.. math:: q^* = c_1 + c_2 x + c_3 x^2 + (c_4 + c_5 x + c_6 x^2)\, \Delta T^*_{lm}, \quad
+          \dot Q = q^* E / \Delta t_c
+
+where :math:`x` is the fraction charged (for charging) or discharged (for discharging). Its content
+is that of a battery without efficiencies.
+
+Source: EnergyPlus Engineering Reference, Detailed Ice Storage Model (quadratic linear curve); R. K.
+Strand, C. O. Pedersen, G. N. Coleman, Development of direct and indirect ice-storage models for
+energy analysis calculations, ASHRAE Transactions 100(1), 1994, 1230-1244.
+
+A stratified tank: layers of water, from the top down, with conduction, draws and buoyancy.
 
 Layer :math:`i` of capacity :math:`C` has
 
@@ -28,7 +55,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.models.hvac.water import SPECIFIC_HEAT
+from engiagent.models.hvac.fluids import SPECIFIC_HEAT
 from engiagent.models.ranges import (
     Floats,
     ParameterError,
@@ -36,9 +63,141 @@ from engiagent.models.ranges import (
     numbers,
     positive,
     series,
+    share,
     steps,
 )
-from engiagent.models.storage.mixed_tank import SECONDS
+from engiagent.models.recursion import linear_recursion, phi1, phi2
+
+SECONDS = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TankPath:
+    """What N periods, or one, did to a tank."""
+
+    temperature: Floats  # at the N+1 instants; of one period at its end. [degC]
+    loss: Floats  # mean heat to the surroundings of each period. [kW]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixedTank:
+    """A mixed tank.
+
+    Examples
+    --------
+    >>> tank = MixedTank(mass=860.0, loss_conductance=0.002)  # 1 kWh/K
+    >>> path = tank.simulate(50.0, step_hours=1.0, heat=[2.0, 0.0], ambient=20.0)
+    >>> path.temperature.round(4).tolist()
+    [50.0, 51.9381, 51.8743]
+    """
+
+    mass: float  # of the water. Above 0. [kg]
+    loss_conductance: float = 0.0  # to the surroundings. At least 0. [kW/K]
+
+    def __post_init__(self) -> None:
+        positive(self.mass, "the mass of water", "kg")
+        not_negative(self.loss_conductance, "the conductance of the loss", "kW/K")
+
+    @property
+    def capacity(self) -> float:
+        """Heat that warms the tank by one kelvin. [kWh/K]."""
+        return self.mass * SPECIFIC_HEAT / SECONDS
+
+    def energy(self, temperature: npt.ArrayLike, reference: npt.ArrayLike = 0.0) -> Floats:
+        """Return the heat in the tank above a reference temperature. [kWh]."""
+        above = numbers(temperature, "the temperature") - numbers(reference, "the reference")
+        return np.asarray(self.capacity * above)
+
+    def simulate(
+        self,
+        initial: float,
+        *,
+        step_hours: npt.ArrayLike,
+        heat: npt.ArrayLike = 0.0,
+        ambient: npt.ArrayLike = 20.0,
+    ) -> TankPath:
+        """Return the path of the temperature.
+
+        ``initial``: temperature at the first instant. [degC] ``step_hours``: length of each period.
+        [h] ``heat``: into the water, negative where it is taken out. [kW] ``ambient``: around the
+        tank. [degC] Each is one number or has the shape (N,).
+        """
+        length = max(np.size(value) for value in (heat, ambient, step_hours))
+        hours, around = steps(step_hours, length), series(ambient, length, "the ambient")
+        span, gain = self._step(hours, series(heat, length, "the heat"), around)
+        path = linear_recursion(np.exp(-span), phi1(span) * gain, np.asarray(initial))
+        mean = phi1(span) * path[:-1] + phi2(span) * gain
+        return TankPath(temperature=path, loss=self.loss_conductance * (mean - around))
+
+    def step(
+        self,
+        temperature: npt.ArrayLike,
+        *,
+        step_hours: npt.ArrayLike,
+        heat: npt.ArrayLike = 0.0,
+        ambient: npt.ArrayLike = 20.0,
+    ) -> TankPath:
+        """Return the tank after one period; of arrays, after one period of each."""
+        before, around = numbers(temperature, "the temperature"), np.asarray(ambient)
+        span, gain = self._step(np.asarray(step_hours), np.asarray(heat), around)
+        after = np.exp(-span) * before + phi1(span) * gain
+        mean = phi1(span) * before + phi2(span) * gain
+        return TankPath(temperature=after, loss=self.loss_conductance * (mean - around))
+
+    def _step(self, hours: Floats, heat: Floats, ambient: Floats) -> tuple[Floats, Floats]:
+        """Return the decay and the warming by heat and surroundings of a step. [-], [K]."""
+        per_kelvin = hours / self.capacity
+        return (
+            np.asarray(self.loss_conductance * per_kelvin),
+            np.asarray((heat + self.loss_conductance * ambient) * per_kelvin),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class IceTankCurves:
+    """Limits of ice storage by curves of EnergyPlus's form.
+
+    Examples
+    --------
+    >>> curve = (0.0, 0.09, -0.15, 0.612, -0.324, -0.216)
+    >>> tank = IceTankCurves(energy_capacity=1000.0, charge_curve=curve, discharge_curve=curve)
+    >>> tank.charge_limit(500.0, difference=4.0).round(2).tolist()
+    165.9
+    """
+
+    energy_capacity: float  # cold of all the ice. Above 0. [kWh]
+    # charge_curve, discharge_curve: six coefficients each. [-]
+    charge_curve: tuple[float, ...]
+    discharge_curve: tuple[float, ...]
+    curve_hours: float = 1.0  # time basis of the curves: 1 for published ones. Above 0. [h]
+    # by which the mean temperature difference is divided; 10. Above 0. [K]
+    nominal_difference: float = 10.0
+
+    def __post_init__(self) -> None:
+        positive(self.energy_capacity, "the capacity of the ice", "kWh")
+        positive(self.curve_hours, "the time basis of the curves", "h")
+        positive(self.nominal_difference, "the nominal difference", "K")
+        for curve in (self.charge_curve, self.discharge_curve):
+            if len(numbers(curve, "a coefficient of a curve")) != 6:
+                raise ParameterError(f"a curve of ice has {len(curve)} coefficients; give 6")
+
+    def charge_limit(self, energy: npt.ArrayLike, *, difference: npt.ArrayLike) -> Floats:
+        """Return the largest rate of freezing for a content [kWh] and mean difference [K]. [kW]."""
+        return self._limit(self.charge_curve, self._ice(energy), difference)
+
+    def discharge_limit(self, energy: npt.ArrayLike, *, difference: npt.ArrayLike) -> Floats:
+        """Return the largest rate of melting for a content [kWh] and mean difference [K]. [kW]."""
+        return self._limit(self.discharge_curve, 1.0 - self._ice(energy), difference)
+
+    def _ice(self, energy: npt.ArrayLike) -> Floats:
+        content = numbers(energy, "the cold in the store")
+        return share(content / self.energy_capacity, "the fraction of ice")
+
+    def _limit(self, c: tuple[float, ...], x: Floats, difference: npt.ArrayLike) -> Floats:
+        mean = not_negative(difference, "the mean temperature difference", "K")
+        slope = (c[3] + x * (c[4] + x * c[5])) * mean / self.nominal_difference
+        star = c[0] + x * (c[1] + x * c[2]) + slope
+        return np.asarray(np.maximum(star, 0.0) * self.energy_capacity / self.curve_hours)
 
 
 def advanced(matrix: Floats, drive: Floats, start: Floats, hours: float) -> tuple[Floats, Floats]:

@@ -1,1 +1,0 @@
-"""Stores of heat and cold: water, mixed and stratified, ice and domestic hot water."""
