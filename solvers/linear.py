@@ -175,7 +175,20 @@ def _unbounded_lp(
     if ray is None:
         again = run_highs(program, options, watch, PLAIN_SIMPLEX)
         ray = again.primal_ray() if again.status == "kUnbounded" else None
+    if ray is None:
+        ray = _lonely_ray(program)
     return _result(program, run, "unbounded", unbounded_reason(program, ray), ray=ray)
+
+
+def _lonely_ray(program: Program) -> Floats | None:
+    """Return the direction of a column that no row holds back; HiGHS gives none for it."""
+    cost = (-1.0 if program.sense == "maximize" else 1.0) * program.cost
+    lonely = np.isinf(np.where(cost > 0, program.column_lower, program.column_upper)) & (cost != 0)
+    lonely[program.row_columns[program.row_values != 0]] = False
+    found = np.flatnonzero(lonely)[:1]
+    ray = np.zeros(program.column_count)
+    ray[found] = -np.sign(cost[found])
+    return ray if len(found) else None
 
 
 def unbounded_reason(program: Program, ray: Floats | None) -> str:

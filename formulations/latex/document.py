@@ -220,15 +220,12 @@ class _Document:
             return f"those of ${parents}$ with ${self.printer.text(d.where)}$"
         if d.data is not None:
             return rf"from \texttt{{{escaped(d.data)}}}"
-        if d.kind in ("time", "instants", "periods"):
-            step = f" in steps of {escaped(d.step)}" if isinstance(d.step, str) else ""
-            zone = f", {escaped(d.zone)}" if d.zone else ""
-            first, last = (escaped(_label_text(labels[k])) for k in (0, -1))
-            return f"{first} to {last}{step}{zone}"
-        if d.kind == "range" and size > 2:
-            return f"{_label_text(labels[0])}, \\dots, {_label_text(labels[-1])}"
-        shown = [escaped(_label_text(label)) for label in labels[: 2 * FEW]]
-        return ", ".join(shown) + (r", \dots" if size > 2 * FEW else "")
+        shown = [escaped(_label_text(label)) for label in labels]
+        step = f" in steps of {escaped(d.step)}" if isinstance(d.step, str) else ""
+        zone = f", {escaped(d.zone)}" if d.zone else ""
+        if size > 2 * FEW:
+            shown = [rf"{shown[0]}, \dots, {shown[-1]}"]
+        return ", ".join(shown) + step + zone
 
     def _parameters(self) -> list[str]:
         columns = "p{.19}p{.25}p{.1}p{.33}"

@@ -1,6 +1,5 @@
 """The class and the convexity of programs, against eigenvalues and against midpoints."""
 
-import time
 from typing import Any
 
 import numpy as np
@@ -189,22 +188,3 @@ def test_what_is_called_convex_lies_below_its_chords(
             assert middle[0] <= ends[0] + room  # also: defined between two points where it is
         if found.concave[0]:
             assert middle[0] >= ends[0] - room
-
-
-def test_a_large_quadratic_program_is_classified_at_once() -> None:
-    """100 000 columns with the squares of their steps: an objective as least squares has it."""
-    n = 100_000
-    steps = np.arange(n - 1)
-    weights = np.full(n, 2.0)
-    weights[[0, -1]] = 1.0
-    entries = Products(
-        np.full(2 * n - 1, -1),
-        np.concatenate([np.arange(n), steps + 1]),
-        np.concatenate([np.arange(n), steps]),
-        np.concatenate([weights, np.full(n - 1, -2.0)]),
-    )
-    made = program(n, products=entries)
-    started = time.process_time()
-    found = classify(made)
-    assert (found.problem_class, found.convexity) == ("QP", "convex")
-    assert time.process_time() - started < 2.0

@@ -61,7 +61,7 @@ def test_memory_limit() -> None:
         ("clarabel", lambda: dense_quadratic(250)),
         ("ipopt", lambda: dense_quadratic(250)),
         ("scip", lambda: dense_quadratic(250)),
-        ("scs", lambda: next(case.program for case in CASES if case.name == "SOCP: rotated cone")),
+        ("scs", lambda: next(case.program for case in CASES if case.name == "SOCP: disk")),
     ],
     ids=lambda item: item if isinstance(item, str) else "",
 )
