@@ -100,7 +100,8 @@ class Unit:
         factors = _factors_of(self.text) if self.dimension else []
         if any(power % 2 for _, power in factors):
             half = tuple((base, exponent // 2) for base, exponent in self.dimension)
-            plain = (u for u in known_units() if (u.dimension, u.factor, u.zero) == (half, 1, None))
+            alike = (u for u in known_units() if u.dimension == half and u.zero is None)
+            plain = (u for u in alike if u.factor == 1)
             return next(plain, None) or _product(*((_named(base), e) for base, e in half))
         return _product(*((_named(name), power // 2) for name, power in factors))
 
