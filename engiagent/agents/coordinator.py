@@ -16,10 +16,9 @@ from time import perf_counter
 from typing import Any, Final, Literal
 
 from engiagent.agents.analyzer import Analyzer
-from engiagent.agents.evaluator import Certifier, Evaluator
 from engiagent.agents.faults import REPLIES, of_error, standing, taxonomy, worst_first
 from engiagent.agents.memory import Memory
-from engiagent.agents.modeler import Modeler, Solver
+from engiagent.agents.modeler import Certifier, Evaluator, Modeler, Solver
 from engiagent.agents.protocol import (
     Agent,
     AgentName,

@@ -1,7 +1,7 @@
-"""The modeler and the solver: from a blueprint to a program, and from that to a schedule.
+"""The modeler, the solver and the evaluator: from a blueprint to a program, schedule, certificate.
 
 A repair is a JSON patch (RFC 6902) of a blueprint against located findings, by whoever is asked for
-it; the solver asks no engine.
+it; solver and evaluator ask no engine.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from engiagent.agents.faults import data_faults, of_error, standing
+from engiagent.agents.faults import data_faults, of_certificate, of_error, of_status, standing
 from engiagent.agents.protocol import (
     NOTHING,
     AgentName,
@@ -34,6 +34,8 @@ from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.solvers.result import OnProgress
 from engiagent.solvers.selection import select
+from engiagent.verify.claims import none_allowed
+from engiagent.verify.verdicts import PROVEN
 
 MOST_OPERATIONS: Final = 200
 """Of one patch; a longer one is another blueprint."""
@@ -191,3 +193,40 @@ def _another(board: Board, program: Program) -> str | None:
     others = select(program, board.options).alternatives
     usable = (other.backend for other in others if other.usable)
     return next((name for name in usable if name.lower() not in tried), None)
+
+
+MOST_NAMED: Final = 8
+
+Certifier = Callable[[Board], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Has the schedule certified."""
+
+    engine: Engine
+    certifier: Certifier
+    name: AgentName = "evaluator"
+
+    def run(self, board: Board) -> Outcome:
+        """Return the certificate, and what is still wrong."""
+        certificate = self.certifier(board)
+        summary, faults = str(certificate["verdict"]), self._faults(certificate, board)
+        return Outcome(self.name, summary, {"certificate": certificate}, faults)
+
+    def _faults(self, certificate: dict[str, Any], board: Board) -> tuple[Fault, ...]:
+        """Return what keeps a result from being good; nothing for an honest local optimum."""
+        result = board.result
+        said = () if result is None else of_status(result.status, result.reason)
+        optimality = (certificate.get("levels") or {}).get("optimality") or {}
+        names = [str(entry["constraint"]) for entry in optimality.get("conflict") or ()]
+        clash = f"these clash: {', '.join(names[:MOST_NAMED])}" if names else ""
+        said = tuple(replace(fault, suggestion=clash) for fault in said)
+        if certificate["verdict"] in PROVEN:
+            return ()
+        if none_allowed(certificate) and not self.engine.judges:
+            return ()  # nobody here can read the text again
+        if board.meeting is not None and board.meeting.confirmed:
+            said = ()  # two readings allow no plan: that is an answer
+        # How well the optimum is shown is a grade of evidence, and nobody's fault.
+        return (*said, *of_certificate(certificate))

@@ -29,10 +29,9 @@ from jsonschema import Draft202012Validator
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.protocol import Budget
 from engiagent.ask.answers import Answered
-from engiagent.ask.asking import WORKSPACE, Inquiry
+from engiagent.ask.asking import PLANNINGS, WORKSPACE, Inquiry, Planning
 from engiagent.ask.cards import packaged
 from engiagent.ask.execution import Call
-from engiagent.ask.planning import PLANNINGS, Planning
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.plainyaml import loads_yaml
 from engiagent.io.schemawords import NUMBER, OBJECT, TEXT, TEXTS, by_name, list_of, record

@@ -11,10 +11,9 @@ import click
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.protocol import Budget
 from engiagent.ask.answers import Answered
-from engiagent.ask.asking import ANSWER, PLAN, Inquiry, read_answers
+from engiagent.ask.asking import ANSWER, PLAN, PLANNINGS, Inquiry, read_answers
 from engiagent.ask.cards import Staff
 from engiagent.ask.plan import Open, read_plan
-from engiagent.ask.planning import PLANNINGS
 from engiagent.ask.requests import ModelError
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode

@@ -11,10 +11,9 @@ import pytest
 
 from engiagent.agents.analyzer import Analyzer
 from engiagent.agents.coordinator import Coordinator, Ended
-from engiagent.agents.evaluator import Evaluator
 from engiagent.agents.faults import taxonomy
 from engiagent.agents.memory import Memory
-from engiagent.agents.modeler import Modeler, Solver, patched
+from engiagent.agents.modeler import Evaluator, Modeler, Solver, patched
 from engiagent.agents.protocol import (
     Agent,
     AgentName,

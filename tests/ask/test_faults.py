@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from engiagent.ask.answers import Answered, answered
-from engiagent.ask.asking import Inquiry
+from engiagent.ask.asking import Inquiry, Workflow, archive, similar
 from engiagent.ask.cards import Staff
 from engiagent.ask.execution import Execution
 from engiagent.ask.plan import Plan, Step, plan_of
-from engiagent.ask.planning import Workflow, archive, similar
 from engiagent.errors import InputError
 from engiagent.run.folder import RunFolder
 from engiagent.tools import Session

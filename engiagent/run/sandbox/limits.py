@@ -5,7 +5,7 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -31,12 +31,6 @@ class Limits:
     open_files: int = 128
     threads: int = 64
     output_kb: int = 1000  # of what it prints. [kB]
-
-    def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if not 0 < value < float("inf"):
-                raise InputError(f"the limit {item.name} is {value}", expected="a number above 0")
 
     @classmethod
     def within(cls, seconds: float, memory_mb: float | None = None) -> "Limits":
