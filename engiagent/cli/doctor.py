@@ -5,7 +5,6 @@ import platform
 import re
 import sys
 from importlib import metadata
-from importlib.metadata import PackageNotFoundError, version
 from itertools import takewhile
 from typing import Any
 
@@ -14,6 +13,7 @@ import click
 from engiagent import __version__
 from engiagent.cli import options
 from engiagent.cli.output import print_json
+from engiagent.run.sandbox.running import layers
 from engiagent.solvers.registry import BACKENDS, adapter
 
 OLDEST_PYTHON = (3, 11)
@@ -22,7 +22,7 @@ OLDEST_PYTHON = (3, 11)
 @click.command()
 @options.as_json
 def doctor(as_json: bool) -> int:
-    """Look at the installation and try a solve.
+    """Look at the installation and the machine, and try a solve.
 
     Exit code 1 when something is missing or does not work.
     """
@@ -30,79 +30,64 @@ def doctor(as_json: bool) -> int:
     if as_json:
         print_json(report)
     else:
-        for line in lines(report):
-            click.echo(line)
+        click.echo("\n".join(lines(report)))
     return 0 if report["ok"] else 1
 
 
 def examine() -> dict[str, Any]:
     """Return what there is to know about the installation."""
-    packages = [_package(text) for text in _required()]
+    try:
+        declared = metadata.requires("engiagent") or []
+    except metadata.PackageNotFoundError:
+        declared = []
+    packages = [_package(text) for text in declared if "extra ==" not in text]
     missing = [entry for entry in packages if not entry["ok"]]
-    self_test = _self_test()
+    self_test, held = _self_test(), layers()
     install = " ".join(f"'{entry['requirement']}'" for entry in missing)
     return {
-        "schema": "engiagent-doctor/1",
+        "schema": "engiagent-doctor/2",
         "ok": not missing and self_test["ok"] and sys.version_info >= OLDEST_PYTHON,
         "engiagent": __version__,
         "python": platform.python_version(),
         "executable": sys.executable,
         "platform": platform.platform(),
         "cores": os.cpu_count(),
-        "memory_mb": _memory_mb(),
         "packages": packages,
-        "solvers": _solvers(),
+        "solvers": [_solver(backend) for backend in BACKENDS],
+        "sandbox": {"layers": str(held), "missing": list(held.missing)},
         "self_test": self_test,
         "fix": f"{sys.executable} -m pip install {install}" if missing else None,
     }
 
 
-def _required() -> list[str]:
-    """Return the requirements that the installed package declares, without those of extras."""
-    try:
-        declared = metadata.requires("engiagent") or []
-    except PackageNotFoundError:
-        return []
-    return [text for text in declared if "extra ==" not in text]
-
-
 def _package(requirement: str) -> dict[str, Any]:
+    """Return a required package with its version, and whether that is at least the floor."""
     text = requirement.split(";")[0].strip()
     name = re.split(r"[^\w.-]", text, maxsplit=1)[0]
+    floor = re.search(r">=\s*([^,\s]+)", text)
     try:
-        found: str | None = version(name)
-    except PackageNotFoundError:
+        found: str | None = metadata.version(name)
+    except metadata.PackageNotFoundError:
         found = None
-    old = found is not None and _too_old(found, text.removeprefix(name))
-    return {"name": name, "requirement": text, "version": found, "ok": bool(found) and not old}
-
-
-def _too_old(found: str, bounds: str) -> bool:
-    """Whether a version is below the floor ``>=…`` of a requirement."""
-    floor = next((b.strip()[2:] for b in bounds.split(",") if b.strip().startswith(">=")), "0")
-    return _release(found) < _release(floor)
+    ok = found is not None and _release(found) >= _release(floor[1] if floor else "0")
+    return {"name": name, "requirement": text, "version": found, "ok": ok}
 
 
 def _release(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in takewhile(str.isdigit, text.split(".")))
 
 
-def _solvers() -> list[dict[str, Any]]:
-    """Return every backend with the version of its library, or how to install it."""
-    found = []
-    for backend in BACKENDS:
-        solver = adapter(backend)
-        missing = solver.missing()
-        found.append(
-            {
-                "backend": backend,
-                "name": solver.name,
-                "version": None if missing else solver.version(),
-                "solves": list(solver.classes),
-                "install": solver.install if missing else None,
-            }
-        )
-    return found
+def _solver(backend: str) -> dict[str, Any]:
+    """Return a backend with the version of its library, or how to install it."""
+    solver = adapter(backend)
+    missing = solver.missing()
+    return {
+        "backend": backend,
+        "name": solver.name,
+        "version": None if missing else solver.version(),
+        "solves": list(solver.classes),
+        "install": solver.install if missing else None,
+    }
 
 
 def _self_test() -> dict[str, Any]:
@@ -133,34 +118,26 @@ def _self_test() -> dict[str, Any]:
     return {"ok": ok, "text": result.reason, "seconds": round(result.seconds, 3)}
 
 
-def _memory_mb() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 10**6
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
 def lines(report: dict[str, Any]) -> list[str]:
     """Return the report as lines for people."""
     result = [
         f"engiagent  {report['engiagent']}",
         f"Python     {report['python']}  {report['executable']}",
-        f"platform   {report['platform']}",
-        f"machine    {report['cores']} cores, {report['memory_mb'] or 'unknown'} MB of memory",
+        f"platform   {report['platform']}, {report['cores']} cores",
         "packages",
     ]
     for entry in report["packages"]:
-        state = entry["version"] or "missing"
-        mark = "  " if entry["ok"] else "! "
+        state, mark = entry["version"] or "missing", "  " if entry["ok"] else "! "
         result.append(f"  {mark}{entry['name']:<16} {state:<12} needs {entry['requirement']}")
     result.append("solvers")
     for solver in report["solvers"]:
         state = solver["version"] or f"not installed: {solver['install']}"
         result.append(f"    {solver['backend']:<16} {state:<12} {', '.join(solver['solves'])}")
-    test = report["self_test"]
+    held, test = report["sandbox"], report["self_test"]
+    refused = f"; no {' and no '.join(held['missing'])}: scripts are refused"
+    result.append(f"sandbox    {held['layers']}{refused if held['missing'] else ''}")
     state = f"works ({test['seconds']} s)" if test["ok"] else f"FAILS: {test['text']}"
     result.append(f"self-test  a solve in a child process {state}")
     if report["fix"]:
         result.append(f"to repair  {report['fix']}")
-    result.append("all is well" if report["ok"] else "something is wrong, see above")
-    return result
+    return [*result, "all is well" if report["ok"] else "something is wrong, see above"]

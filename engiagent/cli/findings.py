@@ -1,6 +1,5 @@
 """Blueprint files under static analysis: which files, what was found, and where in the file."""
 
-import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,22 +34,12 @@ _PATH_IN_MESSAGE: Final = re.compile(r"(?:[^:]+: )?(core_model_elements[\w.\[\]]
 
 @dataclass(frozen=True)
 class Finding:
-    """A diagnostic with its place in the blueprint file.
-
-    Attributes
-    ----------
-    region
-        The value concerned, or the one character in its text that a column names.
-    source
-        The line of the file on which the region begins.
-    related
-        The data file, its line and its column that the message speaks of.
-    """
+    """A diagnostic with its place in the blueprint file."""
 
     diagnostic: Diagnostic
-    region: Region
-    source: str
-    related: tuple[Path, Region] | None = None
+    region: Region  # the value concerned, or the one character in its text that a column names
+    source: str  # the line of the file on which the region begins
+    related: tuple[Path, Region] | None = None  # the data file and place that the message names
 
 
 @dataclass(frozen=True)
@@ -67,28 +56,16 @@ class ProgramKind:
 
 @dataclass(frozen=True)
 class LintedFile:
-    """What static analysis says of one file.
-
-    Attributes
-    ----------
-    kind
-        ``programme`` or ``definitions``; None when the file cannot be read.
-    program
-        What the compiler makes of it; None when errors leave it open.
-    error
-        Why the file is no blueprint that can be read; None when it is one.
-    error_region
-        Where in the file, as far as is known.
-    """
+    """What static analysis says of one file."""
 
     path: Path
-    kind: str | None = None
+    kind: str | None = None  # programme or definitions; None when the file cannot be read
     findings: tuple[Finding, ...] = ()
-    program: ProgramKind | None = None
+    program: ProgramKind | None = None  # what the compiler makes of it; None where errors are
     variables: int = 0
     constraints: int = 0
     missing: tuple[str, ...] = ()
-    error: str | None = None
+    error: str | None = None  # why the file is no blueprint that can be read
     error_region: Region | None = None
 
     def count(self, severity: str) -> int:
@@ -97,7 +74,7 @@ class LintedFile:
 
 
 def blueprint_files(names: Iterable[str]) -> tuple[Path, ...]:
-    """Return the files that names of files and folders and patterns stand for, each once.
+    """Return the files that names of files and folders stand for, each once.
 
     A folder stands for all blueprints and plants below it, hidden folders left out: every
     ``.json`` file that says of itself to be one, plant files, and texts with a plant block.
@@ -109,15 +86,10 @@ def blueprint_files(names: Iterable[str]) -> tuple[Path, ...]:
             chosen = list(_below(path))
             if not chosen:
                 raise InputError(f"there is no blueprint or plant below {name}")
-        elif path.exists() or not glob.has_magic(name):
+        elif path.exists():
             chosen = [path]
-            if not path.exists():
-                raise InputError(f"{name} is not there")
         else:
-            matches = sorted(Path(match) for match in glob.glob(name, recursive=True))
-            chosen = [path for path in matches if path.is_file()]
-            if not chosen:
-                raise InputError(f"no file fits {name}")
+            raise InputError(f"{name} is not there")
         found |= dict.fromkeys(chosen)
     return tuple(found)
 
@@ -152,9 +124,11 @@ def lint_file(path: Path) -> LintedFile:
     except EngiagentError as error:
         return _unreadable(path, error)
     folder = problem_folder_of(path)
-    return (_lint_definitions if blueprint.kind == "definitions" else _lint_programme)(
-        path, blueprint, folder
-    )
+    if blueprint.kind != "definitions":
+        return _lint_programme(path, blueprint, folder)
+    missing = tuple(p.name for p in blueprint.core.parameters if p.status == "missing")
+    findings = _found(check_definitions(blueprint, folder), blueprint, blueprint, path, folder)
+    return LintedFile(path, blueprint.kind, findings, missing=missing)
 
 
 def _lint_plant(path: Path) -> LintedFile:
@@ -188,13 +162,6 @@ def _stated_wrong(error: InputError, path: Path, lines: Sequence[str]) -> Findin
     text = replace(error, file=None, line=None, column=None)
     finding = Diagnostic("EB014", "error", f"line {line}", str(text), error.column)
     return Finding(finding, place, lines[line - 1] if line <= len(lines) else "")
-
-
-def _lint_definitions(path: Path, blueprint: Blueprint, folder: Path) -> LintedFile:
-    found = check_definitions(blueprint, folder)
-    missing = tuple(p.name for p in blueprint.core.parameters if p.status == "missing")
-    findings = _found(found, blueprint, blueprint, path, folder)
-    return LintedFile(path, blueprint.kind, findings, missing=missing)
 
 
 def _lint_programme(path: Path, blueprint: Blueprint, folder: Path) -> LintedFile:
@@ -288,8 +255,11 @@ def _written_path(steps: tuple[Step, ...], full: Blueprint, written: Blueprint) 
     if full is written or len(steps) < 3 or steps[1] not in _GROUPS:
         return steps
     group, position = str(steps[1]), int(steps[2])
-    name = _label(getattr(full.core, group)[position])
-    own = [_label(item) for item in getattr(written.core, group)]
+    labels = (
+        [str(getattr(item, "constraint_id", None) or item.name) for item in getattr(core, group)]
+        for core in (full.core, written.core)
+    )
+    name, own = next(labels)[position], next(labels)
     if name in own:
         return (steps[0], group, own.index(name), *steps[3:])
     owners = [
@@ -300,12 +270,10 @@ def _written_path(steps: tuple[Step, ...], full: Blueprint, written: Blueprint) 
     return (steps[0], "components", max(owners)[1]) if owners else (steps[0], "components")
 
 
-def _label(item: object) -> str:
-    return str(getattr(item, "constraint_id", None) or getattr(item, "name", ""))
-
-
 def _component_path(message: str, blueprint: Blueprint) -> str:
-    for position, component in enumerate(blueprint.core.components):
-        if f"component {component.name} (" in message:
-            return f"core_model_elements.components[{position}]"
-    return "core_model_elements.components"
+    found = (
+        f"core_model_elements.components[{position}]"
+        for position, component in enumerate(blueprint.core.components)
+        if f"component {component.name} (" in message
+    )
+    return next(found, "core_model_elements.components")

@@ -1,118 +1,74 @@
 """``engiagent new``: a problem to begin from."""
 
-import sys
+import re
+from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 import click
 
 from engiagent.cli import options
-from engiagent.cli.options import parse_settings
-from engiagent.cli.output import clean, print_json, say
-from engiagent.cli.scaffold import Template, fill, templates, write
+from engiagent.cli.output import print_json, say
 from engiagent.errors import InputError
+from engiagent.io.files import write_atomic
+
+TEMPLATES: Final = {
+    "battery": "A battery behind a meter, with load and prices by the hour",
+    "der": "A cogeneration engine, a boiler and a heat store, against heat load and spot prices",
+    "hvac": "A chiller with a cold store, against a cooling demand and prices by the hour",
+    "thermal": "A heat pump that keeps one zone comfortable, against weather and prices",
+}
 
 
 @click.command()
 @click.argument("template", required=False)
-@click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False))
-@options.settings("A value of the template, as capacity=400")
-@click.option("--list", "listing", is_flag=True, help="List templates with their values.")
-@click.option("--dry-run", is_flag=True, help="Print the text and write nothing.")
+@click.argument("folder", required=False, type=options.FOLDER)
+@click.option("--list", "listing", is_flag=True, help="List the templates.")
 @options.as_json
-def new(
-    template: str | None,
-    folder: Path | None,
-    settings: tuple[str, ...],
-    listing: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> int:
-    """Begin a problem in FOLDER from TEMPLATE: battery, der, hvac, planning or thermal.
+def new(template: str | None, folder: Path | None, listing: bool, as_json: bool) -> int:
+    """Begin a problem in FOLDER from TEMPLATE: battery, der, hvac or thermal.
 
     What is written can be linted, run and checked as it stands; put your own numbers and data in
-    their place. FOLDER is named as the template when it is not given. Without a TEMPLATE you are
-    asked for everything, on a terminal.
+    their place. FOLDER is named as the template when it is not given.
     """
     if listing:
-        return _list(as_json)
-    given = parse_settings(settings, example="capacity=400")
-    if template is None:
-        if not asking():
-            raise click.UsageError("no terminal to ask at; name a TEMPLATE, or --list them")
-        template, folder, given = _asked(given)
-    if template not in templates():
-        raise InputError(f"there is no template {template!r}", expected=", ".join(templates()))
-    place = folder or Path(template)
-    made = fill(templates()[template], place.resolve().name, given)
-    if dry_run:
-        for name, text in made.contents.items():
-            click.echo(f"── {place / name}\n{text}", err=as_json)
-    else:
-        for path in write(made, place):
-            say(f"  written    {path}")
-        stated = "blueprint.json" if "blueprint.json" in made.contents else "problem.md"
-        say(f"  next       engiagent lint {place / stated}")
-        say(f"             engiagent {made.solved_by.format(place)}")
-    if as_json:
-        print_json(
-            {
-                "schema": "engiagent-new/1",
-                "template": template,
-                "folder": str(place),
-                "problem": made.problem,
-                "files": list(made.contents),
-                "values": dict(made.values),
-                "written": not dry_run,
-            }
-        )
-    return 0
-
-
-def asking() -> bool:
-    """Whether somebody sits at a terminal who can be asked."""
-    return sys.stdin.isatty()
-
-
-def _list(as_json: bool) -> int:
-    found = templates().values()
-    if as_json:
-        names = ("name", "value", "unit", "said")
-        rows = [
-            {
-                "name": t.name,
-                "said": t.said,
-                "values": [{n: getattr(v, n) for n in names} for v in t.values],
-            }
-            for t in found
-        ]
-        print_json({"schema": "engiagent-templates/1", "templates": rows})
+        rows = [{"name": name, "said": said} for name, said in TEMPLATES.items()]
+        if as_json:
+            print_json({"schema": "engiagent-templates/2", "templates": rows})
+        else:
+            click.echo("\n".join(f"{row['name']:<10} {row['said']}" for row in rows))
         return 0
-    for one in found:
-        click.echo(f"{one.name}: {one.said}")
-        for value in one.values:
-            click.echo(clean(f"  {value.name:<20} {_shown(one, value.name):<24} {value.said}"))
+    if template is None:
+        raise click.UsageError("name a TEMPLATE, or --list them")
+    if template not in TEMPLATES:
+        raise InputError(f"there is no template {template!r}", expected=", ".join(TEMPLATES))
+    place = folder or Path(template)
+    identity = re.sub(r"[^a-z0-9]+", "_", place.resolve().name.lower()).strip("_")[:60] or template
+    names = _written(template, identity, place)
+    for name in names:
+        say(f"  written    {place / name}")
+    say(f"  next       engiagent lint {place / 'problem.md'}")
+    say(f"             engiagent run {place}")
+    if as_json:
+        about = {"template": template, "folder": str(place), "problem": identity, "files": names}
+        print_json({"schema": "engiagent-new/2", **about})
     return 0
 
 
-def _shown(template: Template, name: str) -> str:
-    value = next(value for value in template.values if value.name == name)
-    return value.value if value.unit in ("", "1") else f"{value.value} {value.unit}"
-
-
-def _asked(given: dict[str, str]) -> tuple[str, Path, dict[str, str]]:
-    """Ask for a template, a folder and every value that was not given."""
-    known = templates()
-    for one in known.values():
-        say(f"  {one.name:<10} {one.said}")
-    name = click.prompt("Template", type=click.Choice(list(known)), err=True)
-    folder = Path(click.prompt("Folder", default=name, err=True))
-    answers = dict(given)
-    for value in known[name].values:
-        while value.name not in answers:
-            unit = f" [{value.unit}]" if value.unit not in ("", "1") else ""
-            text = click.prompt(f"{value.name}{unit}, {value.said}", default=value.value, err=True)
-            try:
-                answers[value.name] = value.checked(text)
-            except InputError as error:
-                say(f"  {error}")
-    return name, folder, answers
+def _written(template: str, identity: str, folder: Path) -> list[str]:
+    """Write a template into a new or empty folder and return the names of its files."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError("this is a file or a link", str(folder), expected="a new folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise InputError("the folder is not empty", str(folder), expected="a new folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder: {error.strerror}", str(folder)) from None
+    texts = {
+        entry.name: entry.read_text("utf-8")
+        for entry in files("engiagent.cli").joinpath("templates", template).iterdir()
+    }
+    for name, text in texts.items():
+        write_atomic(folder / name, text.replace(f"id: {template}\n", f"id: {identity}\n", 1))
+    return sorted(texts)

@@ -15,13 +15,13 @@ import click
 from engiagent.errors import InputError
 
 if TYPE_CHECKING:
-    from engiagent.cli.checking import CheckResult
+    from engiagent.cli.results import CheckResult
     from engiagent.run.outcome import RunOutcome
 
 WORST = 10
 _WIDTH = 79
 LOUDNESS = "engiagent.loudness"
-"""Where a command's context keeps how much is to be said, and whether an option said so."""
+"""Where a command's context says how much is printed."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -85,10 +85,7 @@ def clean(text: object) -> str:
 def loudness() -> str:
     """Return how much is said: ``quiet``, ``normal`` or ``verbose``."""
     context = click.get_current_context(silent=True)
-    if context is None:
-        return "normal"
-    word, _ = context.meta.get(LOUDNESS, ("normal", False))
-    return str(word)
+    return "normal" if context is None else str(context.meta.get(LOUDNESS, "normal"))
 
 
 def say_error(text: str) -> None:

@@ -12,7 +12,6 @@ from engiagent.agents.team import Guidance
 from engiagent.cli import exit_codes, options
 from engiagent.cli.engines import (
     ENGINE_OPTIONS,
-    asking_again,
     asking_of,
     budget_of,
     engine_of,
@@ -20,19 +19,8 @@ from engiagent.cli.engines import (
     guidance_of,
     problem_of,
     rehearse,
-    rehearse_blueprint,
-    rehearse_problem,
-    tell,
-    without_settings,
 )
-from engiagent.cli.options import (
-    PROBLEM,
-    further_proofs,
-    limits,
-    outputs,
-    parse_settings,
-    solve_options,
-)
+from engiagent.cli.options import PROBLEM, further_proofs, limits, parse_settings, solve_options
 from engiagent.cli.output import number, percent, print_json, say, say_error, say_items, summary
 from engiagent.cli.verdicts import figures_line, observers, say_verdict
 from engiagent.run.folder import read_record
@@ -44,7 +32,7 @@ from engiagent.run.proofs import Proofs
 @click.argument("problem", type=PROBLEM, required=False)
 @options.settings()
 @engines
-@outputs
+@options.outputs
 @further_proofs
 @limits
 def run(
@@ -63,38 +51,34 @@ def run(
     PROBLEM is a file or a folder. The run folder holds every artefact and the report. With --resume
     a run goes on where it was cut, as it was asked for, and no PROBLEM is needed.
     """
-    asked = without_settings({name: given.pop(name) for name in ENGINE_OPTIONS})
+    asked = {name: given.pop(name) for name in ENGINE_OPTIONS}
     if asked["resume"] is not None:
         if problem is not None or settings or out is not None:
             raise click.UsageError("--resume goes on as the run was asked for, in its own folder")
-        return resumed(asked, as_json, explain)
+        return _resumed(asked, as_json, explain)
     engine, overrides = engine_of(asked), parse_settings(settings)
     path = problem_of(problem, asked)
-    options = solve_options(**given)
-    if asked["dry_run"] and engine == "offline":
-        return tell(rehearse_problem(path, overrides, options, out), as_json)
     if asked["dry_run"]:
         return rehearse(path, asked, overrides, as_json)
     from engiagent.agents.runs import run_problem
 
-    with observers() as (on_event, on_progress):
+    with observers() as seen:
         outcome = run_problem(
             path,
             engine,
             out,
             overrides,
-            options,
+            solve_options(**given),
             force=force,
             proofs=Proofs(exact, second_solver),
             asking=None if engine == "offline" else asking_of(asked),
             guidance=guidance_of(asked, engine),
-            on_event=on_event,
-            on_progress=on_progress,
+            **seen,
         )
     return finish(outcome, as_json, explain=explain)
 
 
-def resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
+def _resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
     """Go on with a run; whom it asks and what it may take can be said anew."""
     from engiagent.agents.runs import resume_run
 
@@ -102,21 +86,15 @@ def resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
     known = Guidance.of_record(before)
     policy = replace(known.policy or Policy(), code=True) if asked["allow_code"] else known.policy
     guidance = replace(known, budget=budget_of(asked) or known.budget, policy=policy)
-    with observers() as (on_event, on_progress):
-        outcome = resume_run(
-            asked["resume"],
-            asking=asking_again(before, asked),
-            guidance=guidance,
-            on_event=on_event,
-            on_progress=on_progress,
-        )
+    with observers() as seen:
+        asking = asking_of(asked, before)
+        outcome = resume_run(asked["resume"], asking=asking, guidance=guidance, **seen)
     return finish(outcome, as_json, explain=explain)
 
 
 @click.command(epilog=exit_codes.table())
 @click.argument("blueprint", type=click.Path(path_type=Path))
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@outputs
+@options.outputs
 @further_proofs
 @limits
 def solve(
@@ -127,25 +105,14 @@ def solve(
     explain: bool,
     exact: bool,
     second_solver: str | None,
-    dry_run: bool,
     **limits: Any,
 ) -> int:
     """Solve BLUEPRINT, a JSON file, and check the schedule."""
-    options = solve_options(**limits)
-    if dry_run:
-        return tell(rehearse_blueprint(blueprint, options, out), as_json)
     from engiagent.agents.runs import solve_blueprint
 
-    with observers() as (on_event, on_progress):
-        outcome = solve_blueprint(
-            blueprint,
-            out,
-            options,
-            force=force,
-            proofs=Proofs(exact, second_solver),
-            on_event=on_event,
-            on_progress=on_progress,
-        )
+    proofs, given = Proofs(exact, second_solver), solve_options(**limits)
+    with observers() as seen:
+        outcome = solve_blueprint(blueprint, out, given, force=force, proofs=proofs, **seen)
     return finish(outcome, as_json, explain=explain)
 
 

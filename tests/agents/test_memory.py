@@ -1,16 +1,13 @@
-"""What runs remember: rates, lessons, several processes at a time, and the commands."""
+"""What runs remember: rates, lessons, several processes at a time."""
 
-import json
 import multiprocessing
 import sqlite3
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from engiagent.agents.memory import Memory, default_path
-from engiagent.cli.memory import memory
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import InputError
 
 EACH = 60
 
@@ -68,31 +65,6 @@ def test_a_memory_of_a_newer_version_and_a_file_that_is_none_are_refused(tmp_pat
     other.write_text("no database at all, whatever its name says\n" * 40)
     with pytest.raises(InputError, match="cannot be used"):
         Memory(other).rates()
-
-
-def test_the_commands_show_and_clear(tmp_path: Path) -> None:
-    store = Memory(tmp_path / "m.sqlite")
-    store.learn("modeler", "syntax", "sig", True, "", "")
-    given = ["--memory", str(store.path)]
-    shown = CliRunner().invoke(memory, ["show", *given])
-    assert "| modeler | syntax | 1 | 1 | 1.00 | 0.21 to 1.00 |" in shown.stdout
-    rows = json.loads(CliRunner().invoke(memory, ["show", *given, "--json"]).stdout)["rates"]
-    assert rows[0]["attempts"] == 1
-    refused = CliRunner().invoke(memory, ["clear", *given], input="n\n")
-    assert refused.exit_code != 0
-    assert store.rates()
-    unasked = CliRunner().invoke(memory, ["clear", *given, "--json"])
-    assert isinstance(unasked.exception, EngiagentError)
-    cleared = CliRunner().invoke(memory, ["clear", *given, "--yes", "--json"])
-    assert json.loads(cleared.stdout)["forgotten"] == 1
-    assert store.rates() == ()
-
-
-def test_showing_a_memory_that_is_not_there_makes_none(tmp_path: Path) -> None:
-    path = tmp_path / "none.sqlite"
-    shown = CliRunner().invoke(memory, ["show", "--memory", str(path), "--json"])
-    assert json.loads(shown.stdout)["rates"] == []
-    assert not path.exists()
 
 
 def test_the_place_of_the_memory_can_be_given(

@@ -22,11 +22,9 @@ LP = "Minimize\n cost: 2 x + y\nSubject To\n c1: x + y >= 3\nBounds\n x <= 2\nEn
 COMMANDS: tuple[tuple[str, str], ...] = (
     # Each command line works in a folder with a problem, its blueprint and a run of it.
     ("run", "run day --out runs/b"),
-    ("run", "run day --dry-run"),
     ("run", "run nowhere"),
     ("run", "run day --engine anthropic --dry-run"),
     ("solve", "solve bp.json --out runs/c"),
-    ("solve", "solve bp.json --dry-run"),
     ("audit", "audit day"),
     ("explain", "explain runs/a"),
     ("check", "check runs/a"),
@@ -42,8 +40,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("import", "import model.lp --out made.json"),
     ("problems list", "problems list"),
     ("problems show", "problems show battery/merchant_day"),
-    ("memory show", "memory show --memory m.sqlite"),
-    ("memory clear", "memory clear --memory m.sqlite --yes"),
     ("doctor", "doctor"),
     ("finance annuity", "finance annuity 1000 --rate 0.05 --years 10"),
     ("finance npv", "finance npv --rate 0.05 -1000 600 600"),
@@ -53,13 +49,9 @@ COMMANDS: tuple[tuple[str, str], ...] = (
         "finance battery prices.csv#price --hours 2 --round-trip 0.9 --target 0.1 "
         "--unit EUR/MWh --step 4",
     ),
-    ("sandbox probe", "sandbox probe"),
-    ("config show", "config show --all"),
     ("runs list", "runs list"),
     ("runs show", "runs show runs/a"),
-    ("runs resume", "runs resume runs/a"),
     ("runs compare", "runs compare runs/a runs/a"),
-    ("runs clean", "runs clean --keep 0 --dry-run"),
     ("new", "new battery fresh"),
     ("new", "new --list"),
     ("accept", "accept runs/a"),
@@ -75,7 +67,6 @@ ELSEWHERE = {
     "study pareto": "prints what study sweep prints, by the same function",
     "study sensitivity": "prints what study sweep prints, by the same function",
     "weather": "needs a weather file; tests/weather",
-    "sandbox run": "needs a machine that confines scripts; tests/sandbox",
     "bench suite": "takes minutes; tests/bench",
     "bench recorded": "tests/recorded",
 }

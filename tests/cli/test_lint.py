@@ -88,7 +88,7 @@ def test_a_fault_against_the_schema_has_its_line(tmp_path: Path) -> None:
     assert pointed_at(path, file["error"]["region"]) == '"weekly"'
 
 
-def test_folders_and_patterns_stand_for_the_blueprints_in_them(tmp_path: Path) -> None:
+def test_folders_stand_for_the_blueprints_in_them(tmp_path: Path) -> None:
     write(tmp_path / "one" / "expert" / "blueprint.json", CLEAN)
     write(tmp_path / "two" / "mine.json", WRONG)
     write(tmp_path / ".hidden" / "blueprint.json", WRONG)
@@ -101,8 +101,6 @@ def test_folders_and_patterns_stand_for_the_blueprints_in_them(tmp_path: Path) -
     both = ["one/expert/blueprint.json", "two/mine.json"]
     assert names(tmp_path) == both
     assert names(tmp_path, tmp_path / "two" / "mine.json") == both
-    assert names(f"{tmp_path}/**/blueprint.json") == both[:1]
-    assert lint(tmp_path / "two" / "*.yaml").exit_code == 2
     (tmp_path / "empty").mkdir()
     assert lint(tmp_path / "empty").exit_code == 2
     assert lint().exit_code == 2

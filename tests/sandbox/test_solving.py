@@ -2,15 +2,10 @@
 
 import json
 import re
-import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from engiagent.blueprint import Blueprint
-from engiagent.cli.app import app
 from engiagent.cli.exit_codes import ExitCode, of_error
 from engiagent.errors import InputError, SandboxError
 from engiagent.run.sandbox.solving import ScriptSolution, solve_by_script
@@ -21,7 +16,6 @@ pytestmark = CONFINED
 
 FOLDER = ROOT / "problems/battery/merchant_day"
 BLUEPRINT = FOLDER / "expert/blueprint.json"
-WITHOUT = shutil.ignore_patterns("requirements.yaml", "answer.json")
 ANSWER = json.loads((FOLDER / "expert/answer.json").read_text())["objective"]["value"]
 
 
@@ -77,51 +71,6 @@ def test_a_script_without_a_schedule_has_no_certificate() -> None:
 def test_something_has_to_be_checked_against() -> None:
     with pytest.raises(InputError, match="checked against"):
         solve_by_script("", None)
-
-
-def invoke(*words: object) -> tuple[int, dict[str, Any]]:
-    """Run a command with ``--json``."""
-    result = CliRunner().invoke(app, [*map(str, words), "--json"])
-    said: dict[str, Any] = json.loads(result.stdout)
-    return result.exit_code, said
-
-
-def test_a_kept_certificate_says_the_layers_and_can_be_made_again(tmp_path: Path) -> None:
-    script, out = SCRIPTS / "merchant_pyomo.txt", tmp_path / "kept"
-    code, said = invoke("sandbox", "run", script, FOLDER, "--blueprint", BLUEPRINT, "--out", out)
-    assert (code, said["verdict"]) == (0, "certified")
-    kept = json.loads((out / "certificate.json").read_text())
-    assert kept["versions"]["sandbox"] == said["sandbox"]
-    code, again = invoke("check", "--certificate", out / "certificate.json")
-    assert (code, again["verified"]) == (0, True)
-    assert [entry["place"] for entry in again["differences"]] == ["$.versions.sandbox"]
-
-
-def test_a_schedule_is_held_to_the_reading_of_a_problem_without_annotations(tmp_path: Path) -> None:
-    """A script's schedule is judged as the same schedule from a file is."""
-    shutil.copytree(FOLDER, tmp_path / "p", ignore=WITHOUT)
-    out = tmp_path / "kept"
-    code, said = invoke(
-        "sandbox", "run", SCRIPTS / "merchant_pyomo.txt", tmp_path / "p", "--out", out
-    )
-    assert said["objective"]["value"] == pytest.approx(ANSWER, rel=1e-9)
-    other, foreign = invoke("check", tmp_path / "p", "--solution", out / "schedule.json")
-    assert (code, said["verdict"], said["bound"]) == (other, foreign["verdict"], foreign["bound"])
-    code, again = invoke("check", "--certificate", out / "certificate.json")
-    assert (code, again["verified"]) == (0, True)
-
-
-def test_the_command_line_says_why_there_is_no_schedule(tmp_path: Path) -> None:
-    script = tmp_path / "model.py"
-    script.write_text("while True: pass")
-    code, said = invoke("sandbox", "run", script, FOLDER, "--time-limit", "0.5")
-    assert (code, "time limit" in said["error"]) == (5, True)
-
-
-def test_the_probe_names_the_layers() -> None:
-    code, said = invoke("sandbox", "probe")
-    assert (code, said["missing"]) == (0, [])
-    assert said["layers"]["landlock"] >= 1
 
 
 def test_the_refusal_has_an_exit_code_of_its_own() -> None:
