@@ -627,12 +627,6 @@ class Blueprint(Shows):
 
         return blueprints.solve(self, options, progress=progress)
 
-    async def asolve(self, *, progress: bool = False, **options: Any) -> "Solution":
-        """Solve without holding up the event loop; cancelling the task stops the solver."""
-        from engiagent.notebook import blueprints
-
-        return await blueprints.asolve(self, options, progress=progress)
-
     def run(
         self,
         out: str | Path | None = None,
@@ -682,7 +676,7 @@ class Blueprint(Shows):
         that a sweep goes on from), ``progress``, and settings of the solver. Raises EngiagentError
         when a name leads nowhere, or the blueprint is wrong.
         """
-        from engiagent.notebook.studies import study
+        from engiagent.notebook.blueprints import study
 
         return study("sweep", self, variations, given)
 
@@ -692,7 +686,7 @@ class Blueprint(Shows):
         ``goals``: as ``"peak=min:max(grid[t] for t in T)"``. ``given``: ``method``, ``points``, and
         what :meth:`sweep` takes.
         """
-        from engiagent.notebook.studies import study
+        from engiagent.notebook.blueprints import study
 
         return study("pareto", self, goals, given)
 
@@ -703,7 +697,7 @@ class Blueprint(Shows):
         that the blueprint declares, or else every parameter with a number of its own. ``given``:
         ``width`` (the relative range, 0.1), and what :meth:`sweep` takes.
         """
-        from engiagent.notebook.studies import study
+        from engiagent.notebook.blueprints import study
 
         return study("sensitivity", self, factors, given)
 
@@ -718,7 +712,7 @@ class Blueprint(Shows):
         :func:`engiagent.control.control`. Raises EngiagentError when there is no state to measure,
         data do not suffice, or the first step has no plan.
         """
-        from engiagent.notebook.loops import control
+        from engiagent.notebook.blueprints import control
 
         return control(self, steps, given)
 

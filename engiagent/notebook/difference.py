@@ -1,4 +1,4 @@
-"""What is different between two blueprints, two plans or two runs."""
+"""What is different between two blueprints or two plans; runs: ``engiagent runs compare``."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.notebook import markup
-from engiagent.notebook.run import Run
 from engiagent.notebook.shown import amount
 from engiagent.notebook.solution import Solution
 from engiagent.report import words
@@ -67,33 +66,23 @@ class Difference:
 
 
 def diff(a: Any, b: Any) -> Difference:
-    """Return what is different in ``b``: two blueprints, two solutions or two runs.
+    """Return what is different in ``b``: two blueprints, element by element, or two solutions.
 
-    Raises
-    ------
-    InputError
-        When they are of two kinds, or of none of these.
+    Raises InputError when they are of two kinds, or of none of these.
     """
     if isinstance(a, Blueprint) and isinstance(b, Blueprint):
-        return blueprint_difference(a, b)
+        found = _changes(a.to_dict(), b.to_dict())
+        return Difference("Blueprints", tuple(_shown(*change) for change in found))
     if isinstance(a, Solution) and isinstance(b, Solution):
-        return solution_difference(a, b)
-    if isinstance(a, Run) and isinstance(b, Run):
-        return run_difference(a, b)
+        return _of_solutions(a, b)
     raise InputError(
         "these cannot be compared",
         found=f"{type(a).__name__} and {type(b).__name__}",
-        expected="two blueprints, two solutions or two runs",
+        expected="two blueprints or two solutions; 'engiagent runs compare' compares runs",
     )
 
 
-def blueprint_difference(a: Blueprint, b: Blueprint) -> Difference:
-    """Return what is different in another blueprint, element by element."""
-    found = changes(a.to_dict(), b.to_dict(), whole=frozenset({_SOURCE}))
-    return Difference("Blueprints", tuple(_shown(*change) for change in found))
-
-
-def solution_difference(a: Solution, b: Solution) -> Difference:
+def _of_solutions(a: Solution, b: Solution) -> Difference:
     """Return how far two plans lie apart: status, objective, and the largest step of each series.
 
     Values below a billionth of a series' range count as the same.
@@ -120,23 +109,6 @@ def solution_difference(a: Solution, b: Solution) -> Difference:
     return Difference("Solutions", tuple(changes))
 
 
-def run_difference(a: Run, b: Run) -> Difference:
-    """Return how two runs differ: verdict, reason, what was solved and the plans."""
-    pairs = [
-        (name, str(getattr(a, name) or ""), str(getattr(b, name) or ""))
-        for name in ("state", "verdict", "reason")
-    ]
-    changes = [Change(*pair) for pair in pairs if pair[1] != pair[2]]
-    if a.blueprint is not None and b.blueprint is not None:
-        changes += [
-            Change(f"blueprint: {c.where}", c.before, c.after)
-            for c in blueprint_difference(a.blueprint, b.blueprint).changes
-        ]
-    if a.solution is not None and b.solution is not None:
-        changes += solution_difference(a.solution, b.solution).changes
-    return Difference("Runs", tuple(changes))
-
-
 def _amount(value: float | None, unit: str) -> str:
     return "" if value is None else amount(value, unit)
 
@@ -155,22 +127,20 @@ def _short(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def changes(
-    before: Any, after: Any, path: str = "", *, whole: frozenset[str] = frozenset()
-) -> Iterator[tuple[str, Any, Any]]:
+def _changes(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Yield where two JSON documents differ, lists of named elements compared by name.
 
-    What stands under a key in ``whole`` is one thing, and not searched for what differs in it.
+    A source is one thing, and not searched for what differs in it.
     """
     if isinstance(before, list) and isinstance(after, list):
         named = _by_name(before), _by_name(after)
         if named[0] is not None and named[1] is not None:
             before, after = named
-    divisible = path.rpartition(".")[2] not in whole
+    divisible = path.rpartition(".")[2] != _SOURCE
     if isinstance(before, Mapping) and isinstance(after, Mapping) and divisible:
         for key in dict.fromkeys([*before, *after]):
             place = f"{path}.{key}" if path else key
-            yield from changes(before.get(key), after.get(key), place, whole=whole)
+            yield from _changes(before.get(key), after.get(key), place)
     elif before != after:
         yield path, before, after
 
@@ -179,11 +149,8 @@ def _by_name(items: list[Any]) -> dict[str, Any] | None:
     """Return the elements of a list by their names; None when they have none, or the same."""
     found: dict[str, Any] = {}
     for item in items:
-        name = (
-            next((item[k] for k in _NAMES if item.get(k)), None)
-            if isinstance(item, Mapping)
-            else None
-        )
+        keys = _NAMES if isinstance(item, Mapping) else ()
+        name = next((item[k] for k in keys if item.get(k)), None)
         if not isinstance(name, str) or name in found:
             return None
         found[name] = item

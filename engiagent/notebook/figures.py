@@ -1,8 +1,9 @@
 """A figure: charts that show themselves in a notebook and can be kept as a file."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -11,24 +12,23 @@ from engiagent.io.files import write_atomic
 from engiagent.notebook import markup
 from engiagent.report.charts import Chart, caption, document, plotly_figure
 from engiagent.report.charts.palette import Theme
+from engiagent.report.studied import study_charts
+from engiagent.study import Study
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-
-Backend = Literal["svg", "plotly"]
-BACKENDS: Final = ("svg", "plotly")
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
     """Charts one above the other."""
 
-    charts: tuple[Chart, ...]
+    charts: Sequence[Chart]
     title: str = "Charts"
 
     def svg(self, theme: Theme = "auto") -> str:
         """Return the charts as one SVG document that stands alone."""
-        return document(self.charts, self.title, theme)
+        return document(tuple(self.charts), self.title, theme)
 
     def save(self, path: str | Path, theme: Theme = "light") -> Path:
         """Write the SVG document into a file and return its path.
@@ -37,9 +37,8 @@ class Figure:
         """
         target = Path(path)
         if target.suffix.lower() != ".svg":
-            raise InputError(
-                "a figure is stored as SVG", str(path), expected="a name that ends .svg"
-            )
+            expected = "a name that ends .svg"
+            raise InputError("a figure is stored as SVG", str(path), expected=expected)
         try:
             write_atomic(target, self.svg(theme))
         except OSError as error:
@@ -48,7 +47,7 @@ class Figure:
 
     def plotly(self) -> "go.Figure":
         """Return the charts as a figure of plotly, which is an extra."""
-        return plotly_figure(self.charts)
+        return plotly_figure(tuple(self.charts))
 
     def __repr__(self) -> str:
         names = ", ".join(caption(chart) for chart in self.charts) or "nothing"
@@ -65,12 +64,6 @@ class Figure:
         return markup.card("", self.picture())
 
 
-def figure(charts: tuple[Chart, ...], title: str, backend: str) -> Any:
-    """Return charts by a backend: ``svg`` (a :class:`Figure`) or ``plotly``.
-
-    Raises InputError for any other backend.
-    """
-    if backend not in BACKENDS:
-        raise InputError("there is no such backend", found=backend, expected=", ".join(BACKENDS))
-    drawn = Figure(charts, title)
-    return drawn.plotly() if backend == "plotly" else drawn
+def of_study(study: Study) -> Figure:
+    """Draw a study."""
+    return Figure(study_charts(study), study.title)

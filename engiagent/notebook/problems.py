@@ -76,17 +76,11 @@ def run(
     force = force or (out is not None and is_run_folder(Path(out)))
     if stored is not None:
         return stored.resume(asking=asking, progress=progress) if stored.resumable else stored
+    given = solve_options(options)
     with Shown(problem.id) as shown:
+        seen = shown.observers if progress else {}
         outcome = run_problem(
-            problem.path,
-            engine,
-            out,
-            values,
-            solve_options(options),
-            force=force,
-            asking=asking,
-            on_event=shown.stage if progress else None,
-            on_progress=shown if progress else None,
+            problem.path, engine, out, values, given, force=force, asking=asking, **seen
         )
     return Run.of(outcome)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from markupsafe import Markup
 
@@ -37,9 +37,6 @@ from engiagent.solvers.solution import load_solution
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
 
-if TYPE_CHECKING:
-    from engiagent.notebook.difference import Difference
-
 _CUT: Final = ("running", "interrupted")
 
 
@@ -57,10 +54,7 @@ class Run:
 
     @classmethod
     def of(cls, outcome: RunOutcome) -> "Run":
-        """Return the run that just ended; an error that stopped it is raised.
-
-        Raises EngiagentError, the error that stopped the run; its folder keeps what there was.
-        """
+        """Return the run that just ended; an error that stopped it is raised."""
         if outcome.error is not None:
             raise outcome.error
         return cls(outcome.folder)
@@ -103,13 +97,8 @@ class Run:
         from engiagent.agents.runs import resume_run
 
         with Shown(str(self.record["problem"])) as shown:
-            outcome = resume_run(
-                self.folder,
-                asking=asking,
-                on_event=shown.stage if progress else None,
-                on_progress=shown if progress else None,
-            )
-        return Run.of(outcome)
+            seen = shown.observers if progress else {}
+            return Run.of(resume_run(self.folder, asking=asking, **seen))
 
     # -- what it made ---------------------------------------------------------------------------
 
@@ -152,24 +141,15 @@ class Run:
         """Say why there is no plan, no best one, or what holds this one back."""
         return explain(self.folder, seconds=seconds)
 
-    def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
-        """Draw the plan; see :meth:`Solution.plot`.
-
-        Raises InputError when there is no plan.
-        """
+    def plot(self, which: str | None = None) -> Figure:
+        """Draw the plan as :meth:`Solution.plot` does; InputError when there is none."""
         if self.solution is None:
             raise InputError("the run came to no plan", str(self.folder))
-        return self.solution.plot(which, backend=backend)
+        return self.solution.plot(which)
 
     def route(self) -> Figure:
         """Draw the turns of the agents."""
         return Figure((route_chart(read_trace(self.folder)),), "Turns of the agents")
-
-    def diff(self, other: "Run") -> "Difference":
-        """Return what is different in another run."""
-        from engiagent.notebook.difference import diff
-
-        return diff(self, other)
 
     # -- showing --------------------------------------------------------------------------------
 

@@ -68,38 +68,22 @@ def _(problem: Problem) -> str:
 
 @html.register
 def _(problem: Problem) -> str:
-    rows = [
-        (
-            quantity.text,
-            numerals.quantity(float(quantity.value), str(quantity.unit or "")),
-            "" if quantity.sentence is None else problem.sentences[quantity.sentence].text,
-        )
-        for quantity in problem.quantities
-        if isinstance(quantity.value, int | float) and quantity.kind != "label"
-    ]
+    about = {"id": problem.id, "family": problem.family or "", "tags": ", ".join(problem.tags)}
     files = [
-        (name, str(file.rows), ", ".join(_column(k, c.unit) for k, c in file.columns.items()))
+        (
+            name,
+            str(file.rows),
+            ", ".join(f"{k} [{c.unit}]" if c.unit else k for k, c in file.columns.items()),
+        )
         for name, file in problem.data.items()
     ]
-    found = markup.table(("words", "value", "sentence"), rows, "", (1,))
     return markup.card(
         problem.title,
-        markup.facts(
-            [
-                ("id", problem.id),
-                ("family", problem.family or ""),
-                ("tags", ", ".join(problem.tags)),
-            ]
-        ),
+        markup.facts(about.items()),
         markup.table(("file", "rows", "columns"), files, "Data", (1,)),
         markup.folded("The text", markup.preformatted(problem.body.strip())),
-        markup.folded(f"{len(rows)} quantities were found in it", found),
         kicker="problem",
     )
-
-
-def _column(name: str, unit: Any) -> str:
-    return f"{name} [{unit}]" if unit else name
 
 
 # -- blueprints ---------------------------------------------------------------------------------
@@ -113,12 +97,16 @@ def _(blueprint: Blueprint) -> str:
         f"{len(core.decision_variables)} variables, {len(core.constraints)} constraints"
     )
     units = ", ".join(f"{c.name} ({c.model})" for c in core.components)
-    lines = [f"Blueprint({home.name!r}: {counts})"]
-    lines += [f"  components: {units}"] if units else []
-    lines += [f"  edited: {text}" for text in home.edits]
-    lines += [f"  missing: {text}" for text in home.missing]
-    lines += [f"  not understood: {text}" for text in home.not_understood]
-    return "\n".join(lines)
+    lines = [f"components: {units}"] if units else []
+    lines += _remarks(blueprint)
+    return "\n  ".join([f"Blueprint({home.name!r}: {counts})", *lines])
+
+
+def _remarks(blueprint: Blueprint) -> list[str]:
+    """Return what was edited, is missing or was not understood, as lines."""
+    home = blueprint.home
+    parts = {"edited": home.edits, "missing": home.missing, "not understood": home.not_understood}
+    return [f"{word}: {text}" for word, texts in parts.items() for text in texts]
 
 
 @html.register
@@ -134,13 +122,7 @@ def _(blueprint: Blueprint) -> str:
         home.name,
         blueprint.modeling_context.problem_essence or "",
         markup.facts([("objective", aim), ("size", _size_of(blueprint))]),
-        markup.bullets(
-            [
-                *(f"edited: {text}" for text in home.edits),
-                *(f"missing: {text}" for text in home.missing),
-                *(f"not understood: {text}" for text in home.not_understood),
-            ]
-        ),
+        markup.bullets(_remarks(blueprint)),
         markup.table(("component", "model", "connections"), components, "Components"),
         markup.table(
             ("parameter", "value", "unit", "where it comes from"),
@@ -231,13 +213,9 @@ def _(certificate: Certificate) -> str:
 
 
 def _claims(certificate: Certificate) -> list[tuple[str, str]]:
-    found = {
-        "plan": certificate.plan,
-        "reading": certificate.reading,
-        "overrides": certificate.overrides,
-    }
-    pairs = [("plan", plan_line(found)), ("reading", reading_line(found))]
-    pairs.append(("changed", overrides_line(found)))
+    lines = {"plan": plan_line, "reading": reading_line, "changed": overrides_line}
+    found = {name: getattr(certificate, name) for name in ("plan", "reading", "overrides")}
+    pairs = ((name, line(found)) for name, line in lines.items())
     return [pair for pair in pairs if pair[1]]
 
 
@@ -256,6 +234,12 @@ def _(certificate: Certificate) -> str:
         (name, str(level.get("status")), "; ".join(str(f) for f in level.get("findings") or ()))
         for name, level in certificate.levels.items()
     ]
+    lists = {
+        "missing": certificate.missing,
+        "these clash": certificate.contradictions,
+        "open": certificate.reading.get("open", ()),
+        "not understood": certificate.not_understood,
+    }
     return markup.card(
         certificate.problem,
         verdict_badge(certificate.verdict),
@@ -263,10 +247,7 @@ def _(certificate: Certificate) -> str:
             [*_claims(certificate), *_goal(certificate.objective or {}, certificate.bound or {})]
         ),
         markup.table(("what is broken", "where", "by", ""), violations, "Violations", (2,)),
-        markup.bullets([f"missing: {item}" for item in certificate.missing]),
-        markup.bullets([f"these clash: {item}" for item in certificate.contradictions]),
-        markup.bullets([f"open: {item}" for item in certificate.reading.get("open", ())]),
-        markup.bullets([f"not understood: {item}" for item in certificate.not_understood]),
+        markup.bullets(f"{word}: {item}" for word, items in lists.items() for item in items),
         markup.table(("level", "status", ""), levels, "Levels"),
         markup.folded("Every check", _checks(certificate.levels.get("algebra") or {})),
         markup.folded(f"{len(certificate.notes)} notes", markup.bullets(certificate.notes)),

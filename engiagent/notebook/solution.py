@@ -14,10 +14,10 @@ from engiagent.errors import InputError
 from engiagent.explain import Explanation, Given, explain, explain_result, explain_stored
 from engiagent.formulations.program import Program
 from engiagent.notebook import markup
-from engiagent.notebook.figures import Figure, figure
+from engiagent.notebook.figures import Figure
 from engiagent.notebook.shown import amount
 from engiagent.report.charts import Chart, Lanes, Panel, numerals, plan_panels
-from engiagent.report.charts.series import Plan, Series, aligned, over_one_axis, solution_series
+from engiagent.report.charts.series import Plan, aligned, over_one_axis, solution_series
 from engiagent.report.charts.timeline import Axis, Floats
 from engiagent.report.page import render_report
 from engiagent.run.certify import certify, with_gaps
@@ -127,7 +127,7 @@ class Solution:
 
         ``units``: whether columns are called ``battery.charge [kW]`` or ``battery.charge``.
         """
-        return frame(self.drawn, units=units)
+        return _frame(self.drawn, units=units)
 
     def report(self, path: str | Path) -> Path:
         """Write the report of the checked plan as one page of HTML, and return its path."""
@@ -156,13 +156,12 @@ class Solution:
         """All that can be drawn of the plan, what tells most first."""
         return plan_panels(self.drawn)
 
-    def plot(self, which: str | None = None, *, backend: str = "svg") -> Any:
+    def plot(self, which: str | None = None) -> Figure:
         """Draw the plan.
 
         ``which``: words of a panel's title or of a series in it, as ``battery`` or ``price``;
-        ``all`` for every panel; None for those that tell most. ``backend``: ``svg`` for a
-        :class:`Figure`, ``plotly`` for a figure of plotly. Raises InputError when no panel has
-        these words, or there is no such backend.
+        ``all`` for every panel; None for those that tell most. Raises InputError when no panel has
+        these words.
         """
         chosen = self.panels[:OVERVIEW]
         if which == "all":
@@ -172,7 +171,7 @@ class Solution:
             if not chosen:
                 known = ", ".join(dict.fromkeys(p.title for p in self.panels))
                 raise InputError(f"no panel speaks of {which!r}", expected=known or "a plan")
-        return figure(chosen, f"Plan of {self.blueprint.home.name}", backend)
+        return Figure(chosen, f"Plan of {self.blueprint.home.name}")
 
     # -- checking -------------------------------------------------------------------------------
 
@@ -186,20 +185,11 @@ class Solution:
     ) -> Certificate:
         """Have the plan checked, by code that shares nothing with the solver.
 
-        Parameters
-        ----------
-        against
-            ``problem`` or ``blueprint``; None for the problem, or for the blueprint where there is
-            none or where the blueprint was edited since: its numbers then count as given.
-        exact
-            Whether to say beside every figure what rational arithmetic makes of it.
-        disturb
-            What is to turn out another way in runs of the plan, as ``load.power=5%``.
-
-        Raises
-        ------
-        InputError
-            When there is no problem to check against, or an input is unreadable.
+        ``against``: ``problem`` or ``blueprint``; None for the problem, or for the blueprint where
+        there is none or where the blueprint was edited since: its numbers then count as given.
+        ``exact``: whether to say beside every figure what rational arithmetic makes of it.
+        ``disturb``: what is to turn out another way in runs of the plan, as ``load.power=5%``.
+        Raises InputError when there is no problem to check against, or an input is unreadable.
         """
         home = self.blueprint.home
         if against not in (None, "problem", "blueprint"):
@@ -251,43 +241,27 @@ class Solution:
 
     def __repr__(self) -> str:
         text = f"Solution({self.blueprint.home.name!r}: {self.status}"
-        if self.objective is not None:
-            text += f", {amount(self.objective, self.unit)}"
+        text += "" if self.objective is None else f", {amount(self.objective, self.unit)}"
         reason = self.dataset.attrs.get("reason")
         text += f"; {reason}" if reason and reason != self.status else ""
         return text + ")"
 
     def _repr_html_(self) -> str:
         attrs = self.dataset.attrs
-        gap = attrs.get("gap")
-        drawn = Figure(self.panels[:OVERVIEW], f"Plan of {self.blueprint.home.name}")
+        facts = {
+            "status": self.status,
+            "why": "" if attrs.get("reason") == self.status else attrs.get("reason", ""),
+            "solver": f"{attrs.get('solver', '')} {attrs.get('solver_version', '')}",
+        }
+        named = {"objective": self.unit, "bound": self.unit, "gap": "%", "seconds": "s"}
+        for name, unit in named.items():
+            if attrs.get(name) is not None:
+                value = float(attrs[name])
+                facts[name] = f"{100 * value:.3g} %" if name == "gap" else amount(value, unit)
         return markup.card(
             self.blueprint.home.name,
-            markup.facts(
-                [
-                    ("status", self.status),
-                    ("why", "" if attrs.get("reason") == self.status else attrs.get("reason", "")),
-                    (
-                        "objective",
-                        "" if self.objective is None else amount(self.objective, self.unit),
-                    ),
-                    (
-                        "the solver's bound",
-                        ""
-                        if attrs.get("bound") is None
-                        else amount(float(attrs["bound"]), self.unit),
-                    ),
-                    ("gap", "" if gap is None else f"{100 * float(gap):.3g} %"),
-                    ("solver", f"{attrs.get('solver', '')} {attrs.get('solver_version', '')}"),
-                    (
-                        "solved in",
-                        ""
-                        if attrs.get("seconds") is None
-                        else amount(float(attrs["seconds"]), "s"),
-                    ),
-                ]
-            ),
-            drawn.picture(),
+            markup.facts(facts.items()),
+            self.plot().picture(),
             "Not checked yet: the certificate says whether the plan holds.",
             kicker="solution",
         )
@@ -301,7 +275,7 @@ def _speaks_of(panel: Chart, words: str) -> bool:
     return any(words.lower() in text.lower() for text in texts)
 
 
-def frame(plan: Plan, *, units: bool = True) -> "pd.DataFrame":
+def _frame(plan: Plan, *, units: bool) -> "pd.DataFrame":
     """Return the series of a plan along its axis as columns; empty without a series.
 
     Series along another axis than most have no place beside them and are left out.
@@ -315,14 +289,10 @@ def frame(plan: Plan, *, units: bool = True) -> "pd.DataFrame":
     places, labels, values = aligned(members)
     columns: dict[str, Any] = {}
     for item, column in zip(members, values, strict=True):
-        columns[_name(item, columns, units=units)] = column
+        unit = numerals.unit(item.unit)
+        name = f"{item.label} [{unit}]" if units and unit else item.label
+        columns[name if name not in columns else f"{item.source}: {name}"] = column
     return pd.DataFrame(columns, index=_index(members[0].axis, places, labels))
-
-
-def _name(item: Series, taken: dict[str, Any], *, units: bool) -> str:
-    unit = numerals.unit(item.unit)
-    name = f"{item.label} [{unit}]" if units and unit else item.label
-    return name if name not in taken else f"{item.source}: {name}"
 
 
 def _index(axis: Axis, places: Floats, labels: list[str]) -> "pd.Index[Any]":

@@ -21,6 +21,8 @@ from engiagent.study.live import Json, Live, Setting
 if TYPE_CHECKING:
     import pandas as pd
 
+    from engiagent.notebook.figures import Figure
+
 SCHEMA: Final = "engiagent-study/2"
 CERTIFIED_ALONE: Final = (
     "each plan is certified against the blueprint with its point's numbers, which count as given"
@@ -93,14 +95,11 @@ class Study(Shows):
 
         return pd.DataFrame(self.table())
 
-    def plot(self, *, backend: str = "svg") -> Any:
-        """Draw the study, as a :class:`~engiagent.notebook.figures.Figure` or by plotly.
+    def plot(self) -> "Figure":
+        """Draw the study."""
+        from engiagent.notebook.figures import of_study
 
-        Raises InputError when there is no such backend.
-        """
-        from engiagent.notebook.studies import plot
-
-        return plot(self, backend)
+        return of_study(self)
 
     def values(self) -> list[Json]:
         """Return a row for each number of each point, those of a series by their index too."""

@@ -187,9 +187,7 @@ def test_what_is_not_there_is_not_plotted(solution: Solution) -> None:
     assert [panel.unit for panel in solution.plot("price").charts] == ["EUR/MWh"]
     with pytest.raises(InputError, match="no panel speaks of 'moon'"):
         solution.plot("moon")
-    with pytest.raises(InputError, match="svg, plotly"):
-        solution.plot(backend="crayon")
-    assert solution.plot("battery", backend="plotly").data
+    assert solution.plot("battery").plotly().data
 
 
 def test_a_figure_is_kept_as_a_picture(solution: Solution, tmp_path: Path) -> None:
