@@ -24,10 +24,10 @@ DEBUG = "ENGIAGENT_DEBUG"
 
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
-    "new": ("new", "Begin a problem in FOLDER from TEMPLATE."),
+    "new": ("problems", "Begin a problem in FOLDER from TEMPLATE."),
     "accept": ("accept", "Store the reading of a run beside its problem."),
     "run": ("run", "Take PROBLEM to a certified schedule."),
-    "audit": ("audit", "Say whether PROBLEM gives enough to be solved, and can hold."),
+    "audit": ("explain", "Say whether PROBLEM gives enough to be solved, and can hold."),
     "explain": ("explain", "Say why SOURCE has no plan, no best plan, or just this one."),
     "solve": ("run", "Solve BLUEPRINT, a JSON file, and check the schedule."),
     "study": ("study", "Solve a problem many times: cases, sweep, pareto or sensitivity."),
@@ -43,14 +43,14 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "problems": ("problems", "Look at the problems that come with engiagent."),
     "lint": ("lint", "Analyse blueprints without solving them."),
     "schema": ("schema", "Print the JSON Schema of NAME."),
-    "doctor": ("doctor", "Look at the installation and try a solve."),
+    "doctor": ("doctor", "Look at the solvers and the machine, and try a solve."),
     "finance": ("finance", "Compute with money over time; rates are fractions a year."),
     "weather": ("weather", "Align the weather of FILE, an EPW or TMY3 file, with a horizon."),
     "trace": ("trace", "Show the turns of RUN: which agent, why, and how it went."),
     "ask": ("ask", "Answer QUESTION by calls of tools that a model plans."),
     "tool": ("tool", "Call one tool, as NAME KEY=VALUE; --list shows them."),
     "mcp": ("mcp", "Offer engiagent's tools over the Model Context Protocol."),
-    "view": ("view", "Show the runs in DIR, by default runs/, in a browser."),
+    "view": ("runs", "Show the runs in DIR, by default runs/, in a browser."),
 }
 """By name: the module below :mod:`engiagent.cli` that has the command, and its line in the help."""
 

@@ -30,23 +30,18 @@ _CODES = {"answered": ExitCode.FEASIBLE, "partial": ExitCode.UNDECIDED, "open": 
 
 @click.command(epilog=exit_codes.table())
 @click.argument("question", required=False)
-@click.option(
-    "--session",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="The session that the question is about; a new one without it.",
-)
+@options.folder_option("--session", "The session that the question is about; a new one without it.")
 @click.option(
     "--planning",
     type=click.Choice(PLANNINGS),
     help="Tools by name and then arguments (two-stage, the default), all schemas at once, or goals "
     "only and each specialist its calls.",
 )
-@click.option("--plan", type=click.Path(path_type=Path, dir_okay=False), help="Execute a plan.")
+@options.file_option("--plan", "Execute a plan.")
 @click.option("--engine", type=click.Choice(["anthropic"]), help="Who plans and answers.")
 @click.option("--base-url", metavar="URL", help="A server that speaks the Messages API.")
 @click.option("--model", metavar="NAME", help="Who plans and answers, for every specialist.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Of all prompts and replies.")
+@click.option("--max-tokens", type=options.COUNT, help="Of all prompts and replies.")
 @click.option(
     "--replay",
     type=options.RUN,
@@ -56,16 +51,11 @@ _CODES = {"answered": ExitCode.FEASIBLE, "partial": ExitCode.UNDECIDED, "open": 
 @click.option(
     "--answers",
     "answers_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.FILE,
     metavar="FILE",
     help="Values of open arguments, YAML: step.argument or argument: value.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="The folder of the answer; a new one below runs/ without it.",
-)
+@options.folder_option("--out", "The folder of the answer; a new one below runs/ without it.")
 @options.as_json
 def ask(
     question: str | None,
@@ -87,7 +77,7 @@ def ask(
     the trace, the recorded exchanges and a page. With --plan or --replay no model is asked.
     """
     before = {} if replay is None else read_record(replay)["asked"]
-    known = _plan_of(plan)
+    known = None if plan is None else _plan_of(plan)
     text = question or before.get("question") or (known and known.question)
     if not text:
         raise click.UsageError("QUESTION is missing")
@@ -110,9 +100,7 @@ def ask(
         return _finished(folder, lambda: inquiry.by_model(asking, budget), as_json)
 
 
-def _plan_of(path: Path | None) -> Any:
-    if path is None:
-        return None
+def _plan_of(path: Path) -> Any:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

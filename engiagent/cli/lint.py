@@ -128,19 +128,13 @@ def _file_json(file: LintedFile) -> Json:
         "variables": file.variables,
         "constraints": file.constraints,
         "missing": list(file.missing),
-        "diagnostics": [_finding_json(item) for item in file.findings],
+        "diagnostics": [
+            {**vars(item.diagnostic), "region": dict(vars(item.region))} for item in file.findings
+        ],
     }
     if file.error is not None:
         place = vars(file.error_region) if file.error_region is not None else None
         result["error"] = {"message": file.error, "region": place}
-    return result
-
-
-def _finding_json(finding: Finding) -> Json:
-    result = {**vars(finding.diagnostic), "region": dict(vars(finding.region))}
-    if finding.related is not None:
-        path, region = finding.related
-        result["related"] = {"file": str(path), "region": dict(vars(region))}
     return result
 
 
@@ -238,8 +232,6 @@ def _result(finding: Finding, file: LintedFile, number: int, places: dict[str, i
     if item.code in places:
         result["ruleIndex"] = places[item.code]
     result |= {"level": _LEVELS[item.severity], "message": {"text": text}, "locations": [location]}
-    if finding.related is not None:
-        result["relatedLocations"] = [_location(*finding.related)]
     return result
 
 

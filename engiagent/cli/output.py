@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engiagent.errors import InputError
+from engiagent.io.files import write_atomic
 
 if TYPE_CHECKING:
     from engiagent.cli.results import CheckResult
@@ -75,6 +76,15 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | int):
         return value
     return str(value)
+
+
+def written(text: str, file: Path | None) -> None:
+    """Write a result into a file, or to standard output without one."""
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    write_atomic(file, text)
+    say(f"written to {file}")
 
 
 def clean(text: object) -> str:

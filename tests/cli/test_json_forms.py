@@ -35,7 +35,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("simulate", "simulate bp.json --steps 3 --out record"),
     ("lint", "lint bp.json"),
     ("trace", "trace runs/a"),
-    ("trace", "trace runs/a --again"),
     ("report", "report runs/a"),
     ("import", "import model.lp --out made.json"),
     ("problems list", "problems list"),

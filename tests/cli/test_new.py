@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.cli.new import TEMPLATES
+from engiagent.cli.problems import TEMPLATES
 from engiagent.text import Problem
 from tests.cli.asking import invoke
 

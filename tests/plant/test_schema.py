@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from engiagent.cli.app import app
-from engiagent.cli.new import TEMPLATES
+from engiagent.cli.problems import TEMPLATES
 from engiagent.io.plainyaml import loads_yaml
 from tests.plant.plants import SMALL
 
