@@ -3,13 +3,14 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
-from engiagent.tools.registry import Access, Json, Part
+from engiagent.io.schemawords import COUNT, DRAFT, list_of, record
+from engiagent.tools.registry import Access, Json, Part, shape
 
 SCHEMA: Final = "engiagent-calls/1"
 
@@ -27,31 +28,18 @@ def _sorted(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Node:
-    """One call that was made; calls that were blocked changed nothing and are not kept.
-
-    Attributes
-    ----------
-    reads
-        By part of the state the number of the call that had made it: the edges of the graph.
-    writes
-        The parts that it made.
-    insisted
-        Whether it was made although its rule was broken.
-    outside
-        Whether its answer depends on files that others may change.
-    sha256
-        Of its answer.
-    """
+    """One call that was made; calls that were blocked changed nothing and are not stored."""
 
     tool: str
     access: Access
     arguments: Json
+    # by part of the state the number of the call that had made it: the edges of the graph
     reads: Mapping[Part, int]
-    writes: tuple[Part, ...]
+    writes: tuple[Part, ...]  # the parts that it made
     status: Literal["done", "failed"]
-    insisted: bool
-    outside: bool
-    sha256: str
+    insisted: bool  # it was made although its rule was broken
+    outside: bool  # its answer depends on files that others may change
+    sha256: str  # of its answer
 
 
 @dataclass(frozen=True)
@@ -97,30 +85,20 @@ class Graph:
 
 def graph_schema() -> Json:
     """Return the JSON Schema (draft 2020-12) of stored graphs."""
-    flag, text = {"type": "boolean"}, {"type": "string"}
-    call = {
-        "type": "object",
-        "required": [field.name for field in fields(Node)],
-        "additionalProperties": False,
-        "properties": {
-            "tool": text,
-            "access": {"enum": ["read", "write"]},
-            "arguments": {"type": "object"},
-            "reads": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
-            "writes": {"type": "array", "items": text},
-            "status": {"enum": ["done", "failed"]},
-            "insisted": flag,
-            "outside": flag,
-            "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-        },
+    words = {
+        "call": {"type": "object", "additionalProperties": COUNT},
+        "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
     }
+    call = shape(
+        "tool: text; access: one of read, write; arguments: object; reads: call; "
+        "writes: list of text; status: one of done, failed; insisted outside: flag; sha256: hash",
+        words,
+    )
+    title = "calls of engiagent's tools"
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "calls of engiagent's tools",
-        "type": "object",
-        "required": ["schema", "calls"],
-        "additionalProperties": False,
-        "properties": {"schema": {"const": SCHEMA}, "calls": {"type": "array", "items": call}},
+        "$schema": DRAFT,
+        "title": title,
+        **record({"schema": {"const": SCHEMA}, "calls": list_of(call)}),
     }
 
 

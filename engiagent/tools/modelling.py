@@ -14,13 +14,13 @@ from engiagent.explain.audit import audit_blueprint, audit_problem
 from engiagent.formulations.expansion import expand
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical, loads_strict
-from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
+from engiagent.io.schemawords import list_of, record
 from engiagent.run.edits import set_value, with_changes
 from engiagent.run.folder import BLUEPRINT, PROBLEM, is_run_folder
 from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
 from engiagent.text import Problem
-from engiagent.tools.places import CHANGED, ELEMENTS, inside
-from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, tool
+from engiagent.tools.places import CHANGED, WORDS, inside
+from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, shape, tool
 from engiagent.verify.findings import finite_or_none
 
 SECONDS: Final = Argument(
@@ -32,16 +32,9 @@ _TEXT: Final[Json] = {"type": "string", "minLength": 1}
 _VALUE: Final[Json] = {
     "anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]
 }
-_DIAGNOSTIC: Final = record(
-    {
-        "code": TEXT,
-        "severity": TEXT,
-        "path": TEXT,
-        "column": maybe({"type": "integer"}),
-        "name": maybe(TEXT),
-        "message": TEXT,
-        "suggestion": maybe(TEXT),
-    }
+_DIAGNOSTIC: Final = shape(
+    "code severity path: text; column: integer or null; name: text or null; message: text; "
+    "suggestion: text or null"
 )
 _OPERATION: Final[Json] = {
     "type": "object",
@@ -106,16 +99,9 @@ declare_part("blueprint", Held("analyse", (), Drafted.save, Drafted.load))
         "A problem file or folder, a run's copy of one, or a blueprint (.json).",
         required=True,
     ),
-    returns=record(
-        {"problem": TEXT},
-        {
-            "title": TEXT,
-            "text": TEXT,
-            "data": by_name(by_name(maybe(TEXT))),
-            "sha256": by_name(TEXT),
-            "blueprint": TEXT,
-            "kind": TEXT,
-        },
+    returns=shape(
+        "problem: text; title? text?: text; data?: by name by name text or null; "
+        "sha256?: by name text; blueprint? kind?: text"
     ),
     group="problem",
     writes=("problem", "blueprint"),
@@ -136,17 +122,13 @@ def load_problem(state: State, arguments: Json) -> Outcome:
 
 
 def _loaded(problem: Problem) -> Outcome:
-    content: Json = {
-        "problem": problem.id,
-        "title": problem.title,
-        "text": problem.text,
-        "data": {
-            name: {column: entry.unit for column, entry in file.columns.items()}
-            for name, file in problem.data.items()
-        },
-        "sha256": dict(problem.sha256),
+    data = {
+        name: {column: entry.unit for column, entry in file.columns.items()}
+        for name, file in problem.data.items()
     }
-    return Outcome(plain(content), {"problem": Posed(problem, problem.folder, problem.id)})
+    content = {"problem": problem.id, "title": problem.title, "text": problem.text, "data": data}
+    posed = Posed(problem, problem.folder, problem.id)
+    return Outcome(plain({**content, "sha256": dict(problem.sha256)}), {"problem": posed})
 
 
 @tool(
@@ -157,9 +139,8 @@ def _loaded(problem: Problem) -> Outcome:
         "Values that the text does not give, by slot, each a text with its unit, as "
         '{"battery.charge_efficiency": "0.95"}.',
     ),
-    returns=record(
-        {"blueprint": maybe(TEXT), "missing": TEXTS, "not_understood": TEXTS},
-        {"elements": ELEMENTS},
+    returns=shape(
+        "blueprint: text or null; missing not_understood: list of text; elements?: elements", WORDS
     ),
     needs=("problem",),
     group="problem",
@@ -189,15 +170,8 @@ def analyse(state: State, arguments: Json) -> Outcome:
 @tool(
     "read",
     SECONDS,
-    returns=record(
-        {
-            "schema": TEXT,
-            "problem": TEXT,
-            "verdict": TEXT,
-            "findings": list_of(OBJECT),
-            "not_understood": TEXTS,
-            "notes": TEXTS,
-        }
+    returns=shape(
+        "schema problem verdict: text; findings: list of object; not_understood notes: list of text"
     ),
     needs=("problem",),
     uses=("blueprint",),
@@ -229,8 +203,7 @@ def lint(state: State, arguments: Json) -> Outcome:
         found = check_definitions(blueprint, folder)
     else:
         found = analysed(expand(blueprint), folder).diagnostics
-    names = ("code", "severity", "path", "column", "name", "message", "suggestion")
-    rows = [{name: getattr(item, name) for name in names} for item in found]
+    rows = [{name: getattr(item, name) for name in _DIAGNOSTIC["properties"]} for item in found]
     return Outcome(plain({"diagnostics": rows}))
 
 
@@ -303,7 +276,7 @@ def patch_blueprint(state: State, arguments: Json) -> Outcome:
         required=True,
     ),
     Argument("unit", _TEXT, "The unit of the value, 1 for a plain number.", required=True),
-    returns=record({"before": {}, "blueprint": TEXT, "elements": ELEMENTS}),
+    returns=shape("before: any; blueprint: text; elements: elements", WORDS),
     needs=("blueprint",),
     writes=("blueprint",),
 )

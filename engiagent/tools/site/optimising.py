@@ -7,7 +7,6 @@ from typing import Any, Final
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.io.schemawords import TEXT, TEXTS, list_of, maybe, record
 from engiagent.readings.read import read
 from engiagent.report.artefacts import load_run
 from engiagent.run.certify import certify as certified
@@ -18,10 +17,10 @@ from engiagent.run.stages import progress_text, solve_program
 from engiagent.solvers.result import Progress, SolveOptions
 from engiagent.text import Problem
 from engiagent.tools import planning
+from engiagent.tools.files import write_run
 from engiagent.tools.modelling import SECONDS, Posed, plain
-from engiagent.tools.places import OBJECTIVE, files_below, new_folder
-from engiagent.tools.registry import REGISTRY, Held, Json, Outcome, State, declare_part, tool
-from engiagent.tools.runs import write_run
+from engiagent.tools.places import WORDS, files_below, new_folder
+from engiagent.tools.registry import REGISTRY, Held, Json, Outcome, State, declare_part, shape, tool
 from engiagent.tools.site.analysing import FIGURE
 from engiagent.tools.site.arguments import stated
 from engiagent.tools.site.document import Site
@@ -37,12 +36,10 @@ declare_part("plan", Held("optimise_schedule", (), save_name, load_name))
     "write",
     *stated("optimise_schedule"),
     SECONDS,
-    returns=record(
-        {
-            **{"name": TEXT, "configuration": TEXT, "verdict": TEXT, "status": TEXT},
-            **{"reason": maybe(TEXT), "objective": OBJECTIVE, "figures": list_of(FIGURE)},
-            **{"series": TEXTS},
-        }
+    returns=shape(
+        "name configuration verdict status: text; reason: text or null; objective: objective; "
+        "figures: list of figure; series: list of text",
+        {**WORDS, "figure": FIGURE},
     ),
     needs=("site",),
     outside=True,
