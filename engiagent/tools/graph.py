@@ -85,7 +85,7 @@ class Graph:
 
 def graph_schema() -> Json:
     """Return the JSON Schema (draft 2020-12) of stored graphs."""
-    words = {
+    words: dict[str, Json] = {
         "call": {"type": "object", "additionalProperties": COUNT},
         "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
     }

@@ -7,11 +7,22 @@ graph that can be run again.
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.tools.graph import Graph, Node, digest
-from engiagent.tools.registry import PARTS, Json, Made, Part, State, Tool, Watch, Work, tools
+from engiagent.tools.registry import (
+    PARTS,
+    Json,
+    Made,
+    Outcome,
+    Part,
+    State,
+    Tool,
+    Watch,
+    Work,
+    tools,
+)
 
 Status = Literal["done", "blocked", "failed"]
 _ORDER: Final = "call {} first, or repeat this call as it is to make it all the same"
@@ -80,22 +91,18 @@ class Session:
 
     def missing(self, chosen: Tool) -> tuple[Part, ...]:
         """Return the parts that a tool's rule asks for and that are absent or out of date."""
-        return tuple(
-            part for part in chosen.needs if not self.state.has(part) or self.state.stale(part)
-        )
+        state = self.state
+        return tuple(part for part in chosen.needs if not state.has(part) or state.stale(part))
 
     def advice(self, chosen: Tool, missing: tuple[Part, ...]) -> Json:
         """Return what to call before a tool whose rule asks for parts that are missing."""
-        said = []
-        for part in missing:
-            absent = not self.state.has(part)
-            said.append(f"there is no {part} yet" if absent else f"the {part} is out of date")
+        said = ", ".join(
+            f"the {part} is out of date" if self.state.has(part) else f"there is no {part} yet"
+            for part in missing
+        )
         first = self._first(missing[0])
-        return {
-            "advice": f"{chosen.name} is not made: {', '.join(said)}; {_ORDER.format(first)}",
-            "missing": list(missing),
-            "first": first,
-        }
+        advice = f"{chosen.name} is not made: {said}; {_ORDER.format(first)}"
+        return {"advice": advice, "missing": list(missing), "first": first}
 
     def _first(self, part: Part) -> str:
         """Return the tool to call now so that a part can be made in the end."""
@@ -104,40 +111,31 @@ class Session:
         return self._first(earlier[0]) if earlier else maker.name
 
     def _made(self, chosen: Tool, given: Json, watch: Watch, *, insisted: bool) -> Observation:
-        call = len(self.graph.nodes)
+        status: Literal["done", "failed"] = "done"
         try:
             outcome = chosen.work(replace(self.state, watch=watch), given)
         except EngiagentError as error:
-            status: Literal["done", "failed"] = "failed"
-            content: Json = {"error": str(error)}
-            writes: tuple[Part, ...] = ()
-        else:
-            status, content = "done", outcome.content
-            writes = tuple(outcome.makes)
+            status, outcome = "failed", Outcome({"error": str(error)})
         if watch.cancel is not None and watch.cancel.is_set():
             return Observation(chosen.name, "failed", {"error": "the call was stopped"})
+        call, makes = len(self.graph.nodes), outcome.makes
+        reads = {p: self.state.parts[p].call for p in chosen.reads if self.state.has(p)}
         node = Node(
             tool=chosen.name,
             access=chosen.access,
             arguments=given,
-            reads={p: self.state.parts[p].call for p in chosen.reads if self.state.has(p)},
-            writes=writes,
+            reads=reads,
+            writes=tuple(makes),
             status=status,
             insisted=insisted,
             outside=chosen.outside,
-            sha256=digest(content),
+            sha256=digest(outcome.content),
         )
         self.graph = replace(self.graph, nodes=(*self.graph.nodes, node))
-        if status == "done" and outcome.makes:
-            self.state = self._after(outcome.makes, call, node)
-        return Observation(
-            chosen.name, status, content, outcome.artefacts if status == "done" else ()
-        )
-
-    def _after(self, makes: Any, call: int, node: Node) -> State:
-        basis = {part: made for part, made in node.reads.items() if part not in makes}
-        dropped = {other for part in makes for other in PARTS[part].drops}
-        parts = {part: made for part, made in self.state.parts.items() if part not in dropped}
-        for part, value in makes.items():
-            parts[part] = Made(value, call, basis)
-        return replace(self.state, parts=parts)
+        if makes:
+            basis = {part: made for part, made in reads.items() if part not in makes}
+            dropped = {other for part in makes for other in PARTS[part].drops}
+            parts = {part: made for part, made in self.state.parts.items() if part not in dropped}
+            parts |= {part: Made(value, call, basis) for part, value in makes.items()}
+            self.state = replace(self.state, parts=parts)
+        return Observation(chosen.name, status, outcome.content, outcome.artefacts)
