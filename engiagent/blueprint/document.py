@@ -21,9 +21,10 @@ from engiagent.io.plainyaml import loads_yaml
 from engiagent.io.shows import Shows
 
 if TYPE_CHECKING:  # what the verbs return stands above the language
+    import pandas as pd
+
     from engiagent.control import ClosedLoop
     from engiagent.explain import Explanation
-    from engiagent.notebook.difference import Difference
     from engiagent.notebook.home import Home
     from engiagent.notebook.run import Run
     from engiagent.notebook.solution import Solution
@@ -559,7 +560,7 @@ class Blueprint(Shows):
 
         return Equations(self)
 
-    def diff(self, other: "Blueprint") -> "Difference":
+    def diff(self, other: "Blueprint") -> "pd.DataFrame":
         """Return what is different in another blueprint."""
         from engiagent.notebook.difference import diff
 

@@ -44,7 +44,7 @@ def expanded(blueprint: Blueprint) -> Blueprint:
 
 def lint(blueprint: Blueprint) -> Findings:
     """Return what static analysis finds."""
-    return Findings(blueprint.home.name, _diagnostics(blueprint))
+    return Findings(_diagnostics(blueprint))
 
 
 def to_pyomo(blueprint: Blueprint) -> str:

@@ -1,13 +1,11 @@
 """What is different between two blueprints or two plans; runs: ``engiagent runs compare``."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical
-from engiagent.notebook import markup
 from engiagent.notebook.shown import amount
 from engiagent.notebook.solution import Solution
 from engiagent.report import words
@@ -16,110 +14,61 @@ from engiagent.report.sides import plans_apart
 if TYPE_CHECKING:
     import pandas as pd
 
-
 _LONGEST: Final = 90
 _SOURCE: Final = "source_reference"
 _NAMES: Final = ("constraint_id", "name", "claim_id", "param_id")
 """By what elements of a blueprint's lists are recognised, so that order does not matter."""
 
-
-@dataclass(frozen=True)
-class Change:
-    """One thing that differs: its place, and what stands there in either."""
-
-    where: str
-    before: str
-    after: str
+Row = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Everything that differs; as long as a sequence of changes, and false where nothing does."""
+def diff(a: Any, b: Any) -> "pd.DataFrame":
+    """Return what is different in ``b``: a table of places, and what stands there in either.
 
-    title: str
-    changes: tuple[Change, ...]
-
-    def __len__(self) -> int:
-        return len(self.changes)
-
-    def __getitem__(self, position: int) -> Change:
-        return self.changes[position]
-
-    def to_dataframe(self) -> "pd.DataFrame":
-        """Return the changes as a table."""
-        import pandas as pd
-
-        rows = [vars(change) for change in self.changes]
-        return pd.DataFrame(rows, columns=["where", "before", "after"])
-
-    def __repr__(self) -> str:
-        if not self.changes:
-            return f"{self.title}: no difference"
-        lines = [f"  {c.where}: {c.before or '–'} -> {c.after or '–'}" for c in self.changes]
-        return "\n".join([f"{self.title}: {len(self)} difference(s)", *lines])
-
-    def _repr_html_(self) -> str:
-        rows = [(c.where, c.before or "–", c.after or "–") for c in self.changes]
-        none = "" if rows else "Nothing differs."
-        shown = markup.table(("where", "before", "after"), rows, most=200)
-        return markup.card(self.title, none, shown, kicker="difference")
-
-
-def diff(a: Any, b: Any) -> Difference:
-    """Return what is different in ``b``: two blueprints, element by element, or two solutions.
-
-    Raises InputError when they are of two kinds, or of none of these.
+    Two blueprints are compared element by element; of two solutions the status, the objective and
+    the largest step of each series. Raises InputError when they are of two kinds, or others.
     """
+    import pandas as pd
+
     if isinstance(a, Blueprint) and isinstance(b, Blueprint):
-        found = _changes(a.to_dict(), b.to_dict())
-        return Difference("Blueprints", tuple(_shown(*change) for change in found))
-    if isinstance(a, Solution) and isinstance(b, Solution):
-        return _of_solutions(a, b)
-    raise InputError(
-        "these cannot be compared",
-        found=f"{type(a).__name__} and {type(b).__name__}",
-        expected="two blueprints or two solutions; 'engiagent runs compare' compares runs",
-    )
+        rows = [_shown(*change) for change in _changes(a.to_dict(), b.to_dict())]
+    elif isinstance(a, Solution) and isinstance(b, Solution):
+        rows = list(_of_solutions(a, b))
+    else:
+        raise InputError(
+            "these cannot be compared",
+            found=f"{type(a).__name__} and {type(b).__name__}",
+            expected="two blueprints or two solutions; 'engiagent runs compare' compares runs",
+        )
+    return pd.DataFrame(rows, columns=["where", "before", "after"])
 
 
-def _of_solutions(a: Solution, b: Solution) -> Difference:
-    """Return how far two plans lie apart: status, objective, and the largest step of each series.
-
-    Values below a billionth of a series' range count as the same.
-    """
-    changes = []
-    for name, one, two in (
-        ("status", a.status, b.status),
-        ("objective", _amount(a.objective, a.unit), _amount(b.objective, b.unit)),
-    ):
+def _of_solutions(a: Solution, b: Solution) -> Iterator[Row]:
+    """Yield how far two plans lie apart; less than a billionth of a series' range is the same."""
+    goals = ["" if s.objective is None else amount(s.objective, s.unit) for s in (a, b)]
+    for name, one, two in (("status", a.status, b.status), ("objective", *goals)):
         if one != two:
-            changes.append(Change(name, one, two))
+            yield name, one, two
     values, quantities = plans_apart([a.drawn, b.drawn])
-    changes += [Change(item.name, *item.values) for item in values]
+    yield from ((item.name, *item.values[:2]) for item in values)
     for item in quantities:
         first, second = item.series
         if first is None or second is None:
-            changes.append(Change(item.label, *("" if x is None else "there" for x in item.series)))
+            sides = ["" if x is None else "there" for x in item.series]
+            yield item.label, sides[0], sides[1]
         elif item.largest is None:
-            shapes = (f"{x.values.size} values in {x.unit}" for x in (first, second))
-            changes.append(Change(item.label, *shapes))
+            shapes = [f"{x.values.size} values in {x.unit}" for x in (first, second)]
+            yield item.label, shapes[0], shapes[1]
         elif item.differs:
-            sides = (_amount(float(x.values[item.at]), x.unit) for x in (first, second))
-            changes.append(Change(f"{item.label}, most at {item.where}", *sides))
-    return Difference("Solutions", tuple(changes))
+            steps = [amount(float(x.values[item.at]), x.unit) for x in (first, second)]
+            yield f"{item.label}, most at {item.where}", steps[0], steps[1]
 
 
-def _amount(value: float | None, unit: str) -> str:
-    return "" if value is None else amount(value, unit)
-
-
-def _shown(path: str, *pair: Any) -> Change:
+def _shown(path: str, before: Any, after: Any) -> Row:
     """Return a change as people read it: sources by their words, values on one line."""
-    is_source = path.endswith(f".{_SOURCE}")
-    sides = [
-        "" if side is None else words.source(side) if is_source else _short(side) for side in pair
-    ]
-    return Change(path.removeprefix("core_model_elements."), *sides)
+    show = words.source if path.endswith(f".{_SOURCE}") else _short
+    one, two = ("" if side is None else show(side) for side in (before, after))
+    return path.removeprefix("core_model_elements."), one, two
 
 
 def _short(value: Any) -> str:

@@ -10,7 +10,6 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.document import ParameterDef, VariableDef
 from engiagent.errors import EngiagentError
 from engiagent.explain import Explanation
@@ -121,7 +120,7 @@ def _(blueprint: Blueprint) -> str:
     return markup.card(
         home.name,
         blueprint.modeling_context.problem_essence or "",
-        markup.facts([("objective", aim), ("size", _size_of(blueprint))]),
+        markup.facts([("objective", aim)]),
         markup.bullets(_remarks(blueprint)),
         markup.table(("component", "model", "connections"), components, "Components"),
         markup.table(
@@ -153,17 +152,6 @@ def _decisions(blueprint: Blueprint) -> Markup:
         f"{len(constraints)} constraints",
         markup.table(("constraint", "states", "for all"), constraints),
     )
-
-
-def _size_of(blueprint: Blueprint) -> str:
-    """Return how large the program is; nothing where the blueprint does not hold."""
-    if blueprint.kind == "definitions":
-        return "definitions, computed and not decided"
-    try:
-        found = analyse(blueprint.expanded, blueprint.home.folder)
-    except EngiagentError:
-        return ""
-    return f"{found.variables} variables, {found.constraints} rows"
 
 
 def _parameter(item: ParameterDef) -> tuple[str, str, str, str]:
@@ -274,9 +262,9 @@ def _checks(algebra: Mapping[str, Any]) -> Markup:
     for check in algebra.get("checks") or ():
         worst = check.get("worst") or {}
         slack = amount(worst.get("slack"), worst.get("unit")) if worst else ""
-        name = str(check.get("name") or check.get("id"))
         said = str(check.get("quote") or check.get("text") or "")
-        rows.append((name, said, str(check.get("status")), slack, _where(worst.get("where"))))
+        name, status = str(check.get("name") or check.get("id")), str(check.get("status"))
+        rows.append((name, said, status, slack, _where(worst.get("where"))))
     return markup.table(("check", "", "status", "least margin", "where"), rows, "", (3,))
 
 
@@ -296,16 +284,9 @@ def _(explanation: Explanation) -> str:
 
 @html.register
 def _(explanation: Explanation) -> str:
-    parts: list[Markup | str] = [explanation.summary]
-    under: list[str] = []
-    for line in lines_of(explanation):
-        if line.depth == 0:
-            parts += [markup.bullets(under), Markup("<b>{}</b>").format(line.text)]
-            under = []
-        else:
-            under.append(line.text)
-    parts.append(markup.bullets(under))
-    return markup.card(f"{explanation.problem}: {explanation.kind}", *parts, kicker="explanation")
+    lines = markup.preformatted("\n".join(str(line) for line in lines_of(explanation)))
+    title = f"{explanation.problem}: {explanation.kind}"
+    return markup.card(title, explanation.summary, lines, kicker="explanation")
 
 
 @text.register

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from engiagent.notebook.difference import Difference
-
 OVERVIEW: Final = 4
 """Panels that are drawn when nobody says which."""
 
@@ -231,7 +229,7 @@ class Solution:
             given.blueprint, given.folder, problem=given.problem, seconds=seconds
         )
 
-    def diff(self, other: "Solution") -> "Difference":
+    def diff(self, other: "Solution") -> "pd.DataFrame":
         """Return what is different in another plan."""
         from engiagent.notebook.difference import diff
 

@@ -68,7 +68,6 @@ def everything() -> list[Any]:
         solution.certificate,
         edited.solve().check(against="problem"),
         solution.explain(),
-        blueprint.diff(edited),
         solution.plot(),
     ]
 
