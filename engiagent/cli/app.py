@@ -35,7 +35,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "identify": ("identify", "Identify a model from DATA, a table of measurements."),
     "simulate": ("simulate", "Run PLANT, a plant file or fmu:FILE, under a controller."),
     "check": ("check", "Check schedules, runs, blueprints or a whole corpus."),
-    "bench": ("bench", "Measure engiagent itself; 'engiagent bench SUITE.yaml' runs a suite."),
+    "bench": ("bench", "Measure engiagent itself."),
     "emit": ("exchange", "Write BLUEPRINT in a form that other tools read."),
     "runs": ("runs", "List runs, show one, and compare some."),
     "import": ("exchange", "Read MODEL, an LP or MPS file, into a blueprint."),
@@ -49,7 +49,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "trace": ("trace", "Show the turns of RUN: which agent, why, and how it went."),
     "ask": ("ask", "Answer QUESTION by calls of tools that a model plans."),
     "tool": ("tool", "Call one tool, as NAME KEY=VALUE; --list shows them."),
-    "mcp": ("mcp", "Offer engiagent's tools over the Model Context Protocol."),
+    "mcp": ("tool", "Offer engiagent's tools over the Model Context Protocol."),
     "view": ("runs", "Show the runs in DIR, by default runs/, in a browser."),
 }
 """By name: the module below :mod:`engiagent.cli` that has the command, and its line in the help."""

@@ -26,21 +26,9 @@ RESULTS: Final = Path("benchmarks") / "results" / "recorded.json"
 RECORDINGS: Final = Path("tests") / "recorded"
 
 
-class Bench(click.Group):
-    """A group in which the name of a suite file stands for the command that runs it."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command of the first argument; of a suite file ``suite``."""
-        if args and args[0] not in self.commands and args[0].endswith((".yaml", ".yml")):
-            return "suite", self.commands["suite"], args
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=Bench)
+@click.group()
 def bench() -> None:
-    """Measure engiagent itself; 'engiagent bench SUITE.yaml' runs a suite."""
+    """Measure engiagent itself."""
 
 
 @bench.command("suite")

@@ -11,17 +11,20 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
 from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.experts import (
-    ANSWER,
-    MAPPING,
-    against_bound,
-    numbers_astray,
-    quotes_astray,
-    stored_schedules,
-)
 from engiagent.cli.output import item_text
 from engiagent.cli.results import CheckResult
-from engiagent.cli.targets import Target, is_certified_loop, targets_below, targets_of
+from engiagent.cli.targets import (
+    ANSWER,
+    MAPPING,
+    Target,
+    against_bound,
+    is_certified_loop,
+    numbers_astray,
+    quotes_astray,
+    schedules_in,
+    targets_below,
+    targets_of,
+)
 from engiagent.control.certificate import certify_loop
 from engiagent.errors import EngiagentError, InputError, SolverMissingError
 from engiagent.formulations.compile import compile_blueprint
@@ -416,7 +419,7 @@ class Examiner:
         """
         mapping = expert / MAPPING
         reading = load_mapping(mapping) if mapping.is_file() else None
-        for file in stored_schedules(expert):
+        for file in schedules_in(expert):
             again = replace(self, solution=file, reading=reading, out=None)
             result = again._schedule(of, compares=False)
             if result.verdict not in USABLE:

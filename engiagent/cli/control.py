@@ -240,7 +240,6 @@ def _say(
         for b in broken_limits(loop)
     )
     say_items("broken", broken)
-    say(f"  a step     {1000 * float(sorted(loop.seconds)[len(loop.seconds) // 2]):.0f} ms")
     first = loop.controls[0].step
     relaxed = (
         f"{loop.times[c.step - first]}: {loop.relaxed_limits(c) or c.outcome}; {loop.reason(c)}"

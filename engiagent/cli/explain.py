@@ -22,27 +22,10 @@ _STYLES = {
 
 @click.command(epilog=exit_codes.table())
 @click.argument("problem", type=PROBLEM)
-@options.file_option(
-    "--blueprint", "Audit this blueprint of the problem instead of the one that it states."
-)
 @options.settings()
 @options.as_json
-@click.option(
-    "--fail-on",
-    type=click.Choice(["suspicious", "missing"]),
-    default="missing",
-    show_default=True,
-    help="The mildest finding that makes the exit code other than 0.",
-)
 @options.time_limit("For each search for requirements that cannot hold together.")
-def audit(
-    problem: Path,
-    blueprint: Path | None,
-    settings: tuple[str, ...],
-    as_json: bool,
-    fail_on: str,
-    time_limit: float,
-) -> int:
+def audit(problem: Path, settings: tuple[str, ...], as_json: bool, time_limit: float) -> int:
     """Say whether PROBLEM gives enough to be solved, and whether what it gives can hold.
 
     PROBLEM is a problem file or folder, or a blueprint. It makes no schedule, and it reads no
@@ -50,13 +33,10 @@ def audit(
     are complete, suspicious (a number looks like a slip), missing (something is not given),
     contradictory, or undecided (there is neither block nor reading, or it leaves something open).
     Exit code 3 when a contradiction is proven, 9 when something was not understood, 4 when
-    something is missing or contradictory without such a proof, 1 when something is suspicious and
-    --fail-on asks for it.
+    something is missing or contradictory without such a proof.
     """
-    if blueprint is not None and settings:
-        raise click.UsageError("--set belongs to a problem, not to --blueprint")
-    found = audit_path(problem, blueprint, parse_settings(settings), time_limit)
-    code = _code_of_audit(found, fail_on)
+    found = audit_path(problem, None, parse_settings(settings), time_limit)
+    code = _code_of_audit(found)
     say(f"{found.problem}: {found.verdict}", _STYLES.get(found.verdict, "bold yellow"))
     for finding in found.findings[:WORST]:
         for line in _finding_lines(finding):
@@ -70,17 +50,14 @@ def audit(
     return int(code)
 
 
-def _code_of_audit(found: Audit, fail_on: str) -> ExitCode:
+def _code_of_audit(found: Audit) -> ExitCode:
     """Return the exit code, as a run on the same problem would return it."""
     if found.verdict == "contradictory" and any(f.proven for f in found.of("contradictory")):
         return ExitCode.INFEASIBLE
     if found.not_understood:
         return ExitCode.UNDECIDED
-    if found.verdict in ("contradictory", "missing"):
-        return ExitCode.ILL_POSED
-    if found.verdict == "suspicious" and fail_on == "suspicious":
-        return ExitCode.VIOLATED
-    return ExitCode.FEASIBLE
+    posed = found.verdict not in ("contradictory", "missing")
+    return ExitCode.FEASIBLE if posed else ExitCode.ILL_POSED
 
 
 def _finding_lines(finding: Finding) -> list[str]:

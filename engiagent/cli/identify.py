@@ -199,8 +199,6 @@ def _say(found: Identified, folder: Path) -> None:
         used = "used" if learnt.is_kept else "left out"
         one, other = (e.simulation for e in (learnt.errors, learnt.without))
         say(f"  {learnt.kind:<10} {used}: {one:.3g} K simulated, {other:.3g} K without it")
-    tried = found.candidates if len(found.candidates) > 1 else ()
-    say_items("tried", (f"{c.name}: AIC {c.aic:.1f}, {c.verdict}" for c in tried))
     say_items("note", found.notes)
     say_items("cannot be known", (f"{name}: {why}" for name, why in found.unknown.items()))
     if not found.unknown:

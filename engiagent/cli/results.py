@@ -7,8 +7,8 @@ from typing import Any
 
 from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.experts import ANSWER
 from engiagent.cli.output import number, summary
+from engiagent.cli.targets import ANSWER
 from engiagent.run.best import Best
 from engiagent.run.folder import CERTIFICATE, is_run_folder
 from engiagent.run.keyfigures import KeyFigures

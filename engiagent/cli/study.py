@@ -95,19 +95,15 @@ def cases(points: int, **given: Any) -> int:
     metavar="N",
     help="N points of a Latin hypercube between the ends, instead of a grid.",
 )
-@click.option(
-    "--lhs-seed", type=click.IntRange(min=0), default=0, help="Which Latin hypercube; 0 by default."
-)
 @_options
-def sweep(texts: tuple[str, ...], samples: int | None, lhs_seed: int, **given: Any) -> int:
+def sweep(texts: tuple[str, ...], samples: int | None, **given: Any) -> int:
     """Solve at every point of a grid of values.
 
     NAME is a parameter, a component's slot (battery.energy_capacity), the level of a CVaR
     (risk.alpha), or the budget or deviation of an uncertain parameter (load.budget).
     """
     design: Design = "grid" if samples is None else "lhs"
-    asked = Sweep(tuple(map(Variation.parse, texts)), design, samples or 0, lhs_seed)
-    return _study(asked, **given)
+    return _study(Sweep(tuple(map(Variation.parse, texts)), design, samples or 0), **given)
 
 
 @study.command(epilog=exit_codes.table())

@@ -1,4 +1,4 @@
-"""``engiagent tool``: one call of the registry, in a session that is a folder."""
+"""``engiagent tool`` and ``mcp``: calls of the registry, one by one or by clients of a server."""
 
 import json
 import re
@@ -179,3 +179,34 @@ def _list_of(items: Json, unit: str | None, text: str) -> list[Any]:
         else:
             parts.append(part.strip())
     return [read_value(items, unit, part) for part in parts]
+
+
+@click.command(epilog=exit_codes.table())
+@click.option(
+    "--workspace",
+    type=options.FOLDER,
+    default=".",
+    metavar="DIR",
+    help="The folder that holds all that clients can read and write; by default this one.",
+)
+@click.option(
+    "--tools",
+    "chosen",
+    metavar="GROUP[,GROUP]",
+    help="The groups of tools to offer, as 'engiagent tool --list' shows them, or all; by default "
+    "those from a text to a certified schedule.",
+)
+def mcp(workspace: Path, chosen: str | None) -> int:
+    """Offer engiagent's tools to language-model clients over the Model Context Protocol.
+
+    It speaks over standard input and output, as desktop clients start it.
+    """
+    try:
+        import mcp as sdk  # noqa: F401
+    except ImportError:
+        raise EngiagentError("this needs the extra mcp: pip install 'engiagent[mcp]'") from None
+    from engiagent.tools.mcp import make_server, serve_stdio
+
+    own = {} if chosen is None else {"chosen": [group.strip() for group in chosen.split(",")]}
+    serve_stdio(make_server(workspace, **own))
+    return 0

@@ -41,9 +41,7 @@ def analyse(problem: Problem, engine: str, values: Mapping[str, str] | None) -> 
     if found.blueprint is None:
         reasons = "; ".join([*(f"missing: {item}" for item in found.lacking), *found.unclear])
         raise EngiagentError(f"{problem.id} could not be modelled: {reasons or 'no answer'}")
-    home = Home(
-        problem.folder, problem, problem.id, found.lacking, found.unclear, tuple(found.notes)
-    )
+    home = Home(problem.folder, problem, problem.id, found.lacking, found.unclear)
     return found.blueprint.at_home(home)
 
 

@@ -6,8 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from markupsafe import Markup
-
 from engiagent.agents.engines.asking import Asking
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
@@ -89,11 +87,7 @@ class Run:
         return cut and "problem" in record["asked"] and (self.folder / PROBLEM).is_dir()
 
     def resume(self, *, asking: Asking | None = None, progress: bool = True) -> "Run":
-        """Go on where the run was cut: what a language model answered is not asked again.
-
-        Raises EngiagentError when the run is under way, or was one of a blueprint: solve that
-        again.
-        """
+        """Go on where the run was cut: what a language model answered is not asked again."""
         from engiagent.agents.runs import resume_run
 
         with Shown(str(self.record["problem"])) as shown:
@@ -165,21 +159,22 @@ class Run:
 
     def _repr_html_(self) -> str:
         record = self.record
-        shown = markup.facts(
-            [
-                ("state", self.state + (", can be resumed" if self.resumable else "")),
-                ("why", self.reason or ""),
-                ("engine", str(record["asked"].get("engine") or "")),
-                ("folder", str(self.folder)),
-                ("report", self.report.name if self.report.is_file() else ""),
-            ]
-        )
+        about = {
+            "state": self.state + (", can be resumed" if self.resumable else ""),
+            "why": self.reason or "",
+            "engine": str(record["asked"].get("engine") or ""),
+            "folder": str(self.folder),
+            "report": self.report.name if self.report.is_file() else "",
+        }
         notes = record.get("notes") or ()
-        parts: list[Markup | str] = [verdict_badge(self.verdict, self.state), shown]
-        if self.solution is not None:
-            parts.append(self.solution.plot().picture())
-        parts.append(markup.folded(f"{len(notes)} notes", markup.bullets(map(str, notes))))
-        return markup.card(str(record["problem"]), *parts, kicker="run")
+        return markup.card(
+            str(record["problem"]),
+            verdict_badge(self.verdict, self.state),
+            markup.facts(about.items()),
+            "" if self.solution is None else self.solution.plot().picture(),
+            markup.folded(f"{len(notes)} notes", markup.bullets(map(str, notes))),
+            kicker="run",
+        )
 
 
 def run_in(out: str | Path | None, problem: Problem) -> Run | None:
@@ -192,11 +187,8 @@ def run_in(out: str | Path | None, problem: Problem) -> Run | None:
     run = Run.open(out)
     copied = [_same(run.folder / PROBLEM / name, sha) for name, sha in problem.sha256.items()]
     if False in copied:
-        raise InputError(
-            "the folder holds a run of another text",
-            str(out),
-            expected="another folder, or force=True",
-        )
+        expected = "another folder, or force=True"
+        raise InputError("the folder holds a run of another text", str(out), expected=expected)
     if is_under_way(run.record):
         raise InputError("the run is still under way", str(out))
     whole = None not in copied  # a run may be cut while it copies its problem

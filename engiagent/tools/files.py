@@ -23,7 +23,7 @@ from engiagent.text import Problem, corpus_root, find_problems
 from engiagent.tools.modelling import Drafted, Posed, plain
 from engiagent.tools.places import below, inside
 from engiagent.tools.planning import Solved
-from engiagent.tools.registry import Argument, Json, Outcome, State, shape, tool
+from engiagent.tools.registry import Argument, Json, Outcome, State, needed, shape, tool
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.foreign import Reading
 
@@ -62,12 +62,11 @@ def _problems_below(root: Path) -> Iterator[Path]:
 
 @tool(
     "write",
-    Argument("folder", _NAME, "The problem's folder, below the session's.", required=True),
-    Argument(
+    needed("folder", _NAME, "The problem's folder, below the session's."),
+    needed(
         "text",
         {"type": "string", "minLength": 1, "maxLength": 200_000},
         "The problem in words, Markdown tables allowed; numbers with their units.",
-        required=True,
     ),
     Argument(
         "files",
@@ -93,8 +92,8 @@ def pose_problem(state: State, arguments: Json) -> Outcome:
 
 @tool(
     "write",
-    Argument("name", _NAME, "Its name, as list_problems says with 'packaged'.", required=True),
-    Argument("folder", _NAME, "The new folder, below the session's.", required=True),
+    needed("name", _NAME, "Its name, as list_problems says with 'packaged'."),
+    needed("folder", _NAME, "The new folder, below the session's."),
     returns=_POSED,
     group="problem",
     outside=True,
@@ -209,7 +208,7 @@ def _labels(coordinate: NamedArray) -> list[Any]:
 
 @tool(
     "write",
-    Argument("path", _NAME, "The file: CSV, JSON, Parquet or netCDF.", required=True),
+    needed("path", _NAME, "The file: CSV, JSON, Parquet or netCDF."),
     Argument(
         "columns",
         {"type": "object", "additionalProperties": {"type": "string"}},
@@ -237,7 +236,7 @@ def load_schedule(state: State, arguments: Json) -> Outcome:
 
 @tool(
     "write",
-    Argument("folder", _NAME, "The new folder, below the session's.", required=True),
+    needed("folder", _NAME, "The new folder, below the session's."),
     returns=shape("folder: text; artefacts: list of text"),
     needs=("certificate",),
     uses=("solution", "blueprint", "problem"),
@@ -295,8 +294,8 @@ def list_runs(state: State, arguments: Json) -> Outcome:
 
 @tool(
     "read",
-    Argument("run", _NAME, "The run's folder, as list_runs names it.", required=True),
-    Argument("name", _NAME, "The artefact, as certificate.json.", required=True),
+    needed("run", _NAME, "The run's folder, as list_runs names it."),
+    needed("name", _NAME, "The artefact, as certificate.json."),
     Argument("offset", {"type": "integer", "minimum": 0}, "Where to begin, in characters."),
     returns=shape(
         "name: text; text?: text; characters? next_offset?: count; attributes?: object; "

@@ -8,7 +8,6 @@ together: in each session one call is made at a time.
 import json
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -53,25 +52,18 @@ OVERRIDES: Final = "overrides"
 ALL: Final = "all"
 USUAL: Final = ("problem", "blueprint", "plan", "study", "runs")
 """The groups that are offered where none are chosen: from a text to a certified schedule."""
-MOST: Final = 32
-"""Sessions that are stored; the one that was not used for longest goes first."""
 BEAT: Final = 0.5
 """How often a client that asked for it hears how far a call has come. [s]"""
 _OVERRIDES: Final = said(
     list_of(OBJECT), "Values that differ from the problem's since they were set in this session."
 )
+_LANGUAGE: Final = "engiagent://language/"
 _PAGES: Final = {
-    "engiagent://language/reference.md": (
-        "text/markdown",
-        "The language of blueprints: fields, expressions, functions, units",
-    ),
-    "engiagent://language/diagnostics.md": (
-        "text/markdown",
-        "What every finding of static analysis means",
-    ),
-    "engiagent://language/blueprint.schema.json": ("application/json", "JSON Schema of blueprints"),
+    "reference.md": "The language of blueprints: fields, expressions, functions, units",
+    "diagnostics.md": "What every finding of static analysis means",
+    "blueprint.schema.json": "JSON Schema of blueprints",
 }
-"""The resources: by URI their media type and what they are."""
+"""The resources and what they are."""
 
 INSTRUCTIONS: Final = """\
 engiagent turns an engineering problem, given as text with numbers and units, into an optimised \
@@ -179,20 +171,12 @@ def answered(seen: Observation, session: Session | None = None) -> CallToolResul
 
 
 @dataclass
-class _Stored:
-    """A session, and the lock of the call that is under way in it."""
-
-    session: Session
-    lock: anyio.Lock = field(default_factory=anyio.Lock)
-
-
-@dataclass
 class _Desk:
     """Answers calls of tools; the sessions, by name, are all that it remembers."""
 
     root: Path
     names: frozenset[str]
-    sessions: OrderedDict[str, _Stored] = field(default_factory=OrderedDict)
+    sessions: dict[str, tuple[Session, anyio.Lock]] = field(default_factory=dict)
 
     def input_schema(self, name: str) -> Json | None:
         tool = tools().get(name) if name in self.names else None
@@ -214,27 +198,16 @@ class _Desk:
         if params.name not in self.names and params.name in tools():
             wrong = f"{params.name} is not offered; {', '.join(sorted(self.names))} are"
             return answered(Observation(params.name, "failed", {"error": wrong}))
-        used = self._use(name)
-        async with used.lock:
+        session, lock = self.sessions.setdefault(name, (Session(self.root), anyio.Lock()))
+        async with lock:
             cancel, latest = threading.Event(), [params.name]
             watch = Watch(lambda seconds, text: latest.__setitem__(0, text), cancel)
             async with anyio.create_task_group() as group:
                 group.start_soon(_beat, context, latest, cancel)
-                seen = await anyio.to_thread.run_sync(
-                    used.session.call, params.name, arguments, watch
-                )
+                seen = await anyio.to_thread.run_sync(session.call, params.name, arguments, watch)
                 await anyio.lowlevel.checkpoint()
                 group.cancel_scope.cancel()
-        return answered(seen, used.session)
-
-    def _use(self, name: str) -> _Stored:
-        if name not in self.sessions:
-            idle = [key for key, known in self.sessions.items() if not known.lock.locked()]
-            if len(self.sessions) >= MOST and idle:
-                del self.sessions[idle[0]]
-            self.sessions[name] = _Stored(Session(self.root))
-        self.sessions.move_to_end(name)
-        return self.sessions[name]
+        return answered(seen, session)
 
 
 async def _beat(context: Context, latest: list[str], cancel: threading.Event) -> None:
@@ -255,17 +228,23 @@ async def _list_resources(
     context: Context, params: PaginatedRequestParams | None
 ) -> ListResourcesResult:
     found = [
-        Resource(name=uri.rpartition("/")[2], uri=uri, description=about, mime_type=kind)
-        for uri, (kind, about) in _PAGES.items()
+        Resource(name=name, uri=_LANGUAGE + name, description=about, mime_type=_media_type(name))
+        for name, about in _PAGES.items()
     ]
     return ListResourcesResult(resources=found)
 
 
 async def _read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
     uri = str(params.uri)
-    if uri not in _PAGES:
-        wrong = InputError("there is no such resource", uri[:200], expected=", ".join(_PAGES))
+    name = uri.removeprefix(_LANGUAGE)
+    if name not in _PAGES or name == uri:
+        known = ", ".join(_LANGUAGE + name for name in _PAGES)
+        wrong = InputError("there is no such resource", uri[:200], expected=known)
         raise MCPError(INVALID_PARAMS, str(wrong), {"uri": uri[:200]})
-    text = files("engiagent.blueprint").joinpath(uri.rpartition("/")[2]).read_text("utf-8")
-    found = TextResourceContents(uri=uri, mime_type=_PAGES[uri][0], text=text)
+    text = files("engiagent.blueprint").joinpath(name).read_text("utf-8")
+    found = TextResourceContents(uri=uri, mime_type=_media_type(name), text=text)
     return ReadResourceResult(contents=[found])
+
+
+def _media_type(name: str) -> str:
+    return "text/markdown" if name.endswith(".md") else "application/json"

@@ -20,7 +20,17 @@ from engiagent.run.folder import BLUEPRINT, PROBLEM, is_run_folder
 from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
 from engiagent.text import Problem
 from engiagent.tools.places import CHANGED, WORDS, inside
-from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, shape, tool
+from engiagent.tools.registry import (
+    Argument,
+    Held,
+    Json,
+    Outcome,
+    State,
+    declare_part,
+    needed,
+    shape,
+    tool,
+)
 from engiagent.verify.findings import finite_or_none
 
 SECONDS: Final = Argument(
@@ -93,12 +103,7 @@ declare_part("blueprint", Held("analyse", (), Drafted.save, Drafted.load))
 
 @tool(
     "write",
-    Argument(
-        "path",
-        _TEXT,
-        "A problem file or folder, a run's copy of one, or a blueprint (.json).",
-        required=True,
-    ),
+    needed("path", _TEXT, "A problem file or folder, a run's copy of one, or a blueprint (.json)."),
     returns=shape(
         "problem: text; title? text?: text; data?: by name by name text or null; "
         "sha256?: by name text; blueprint? kind?: text"
@@ -163,8 +168,7 @@ def analyse(state: State, arguments: Json) -> Outcome:
     if found.blueprint is None:
         return Outcome({**content, "blueprint": None})
     drafted = Drafted(found.blueprint, missing, unclear, values)
-    content |= {"blueprint": found.blueprint.sha256, "elements": summary_of(found.blueprint)}
-    return Outcome(content, {"blueprint": drafted})
+    return Outcome({**content, **changed_content(found.blueprint)}, {"blueprint": drafted})
 
 
 @tool(
@@ -209,9 +213,7 @@ def lint(state: State, arguments: Json) -> Outcome:
 
 @tool(
     "write",
-    Argument(
-        "document", {"type": "object"}, "The blueprint, as docs and schema have it.", required=True
-    ),
+    needed("document", {"type": "object"}, "The blueprint, as docs and schema have it."),
     Argument(
         "not_understood",
         {"type": "array", "items": _TEXT},
@@ -223,10 +225,8 @@ def lint(state: State, arguments: Json) -> Outcome:
 )
 def write_blueprint(state: State, arguments: Json) -> Outcome:
     """Take a blueprint that somebody wrote of the problem in place of one that was read."""
-    blueprint = Blueprint.from_dict(arguments["document"])
     unclear = tuple(arguments.get("not_understood") or ())
-    drafted = Drafted(blueprint, not_understood=unclear)
-    return Outcome(changed_content(blueprint), {"blueprint": drafted})
+    return _changed(Drafted(Blueprint.from_dict(arguments["document"]), not_understood=unclear))
 
 
 @tool("write", returns=CHANGED, needs=("blueprint",), writes=("blueprint",))
@@ -235,17 +235,15 @@ def expand_blueprint(state: State, arguments: Json) -> Outcome:
     drafted: Drafted = state.get("blueprint")
     if drafted.blueprint.kind == "definitions":
         raise InputError("a blueprint of definitions has no components to write out")
-    changed = replace(drafted, blueprint=expand(drafted.blueprint))
-    return Outcome(changed_content(changed.blueprint), {"blueprint": changed})
+    return _changed(replace(drafted, blueprint=expand(drafted.blueprint)))
 
 
 @tool(
     "write",
-    Argument(
+    needed(
         "operations",
         {"type": "array", "items": _OPERATION, "minItems": 1, "maxItems": 200},
         "A JSON patch (RFC 6902); a step into a list may be the name of the element.",
-        required=True,
     ),
     returns=CHANGED,
     needs=("blueprint",),
@@ -257,25 +255,18 @@ def patch_blueprint(state: State, arguments: Json) -> Outcome:
     drafted: Drafted = state.get("blueprint")
     before = drafted.blueprint.to_dict()
     document = patched(before, arguments["operations"])
-    changed = drafted.having(with_changes(before, document, excused=False))
-    return Outcome(changed_content(changed.blueprint), {"blueprint": changed})
+    return _changed(drafted.having(with_changes(before, document, excused=False)))
 
 
 @tool(
     "write",
-    Argument(
-        "name",
-        _TEXT,
-        "A parameter, or a component's slot as battery.energy_capacity.",
-        required=True,
-    ),
-    Argument(
+    needed("name", _TEXT, "A parameter, or a component's slot as battery.energy_capacity."),
+    needed(
         "value",
         _VALUE,
         "The number, or one for each element of its index; its unit is the argument 'unit'.",
-        required=True,
     ),
-    Argument("unit", _TEXT, "The unit of the value, 1 for a plain number.", required=True),
+    needed("unit", _TEXT, "The unit of the value, 1 for a plain number."),
     returns=shape("before: any; blueprint: text; elements: elements", WORDS),
     needs=("blueprint",),
     writes=("blueprint",),
@@ -288,18 +279,17 @@ def set_parameter(state: State, arguments: Json) -> Outcome:
     text = f"{value} {unit}"
     before = set_value(document, name, value, unit, f"--set {name}={text}")
     changed = replace(drafted.having(document), values={**drafted.values, name: text})
-    return Outcome({"before": before, **changed_content(changed.blueprint)}, {"blueprint": changed})
+    return _changed(changed, before=before)
+
+
+def _changed(drafted: Drafted, **more: Any) -> Outcome:
+    return Outcome({**more, **changed_content(drafted.blueprint)}, {"blueprint": drafted})
 
 
 def changed_content(blueprint: Blueprint) -> Json:
-    """Return what a caller is told of a blueprint that is new."""
-    return {"blueprint": blueprint.sha256, "elements": summary_of(blueprint)}
-
-
-def summary_of(blueprint: Blueprint) -> Json:
-    """Return the names of what a blueprint holds."""
+    """Return what a caller is told of a blueprint that is new: the names of what it holds."""
     core = blueprint.core
-    return {
+    elements = {
         "kind": blueprint.kind,
         "sets": [item.name for item in core.sets],
         "parameters": [item.name for item in core.parameters],
@@ -307,6 +297,7 @@ def summary_of(blueprint: Blueprint) -> Json:
         "components": {item.name: item.model for item in core.components},
         "constraints": [item.constraint_id or item.name for item in core.constraints],
     }
+    return {"blueprint": blueprint.sha256, "elements": elements}
 
 
 def plain(value: Any) -> Any:

@@ -27,7 +27,17 @@ from engiagent.solvers.result import Progress, SolveOptions, SolverResult
 from engiagent.solvers.solution import load_arrays, save_solution
 from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
 from engiagent.tools.places import WORDS
-from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, shape, tool
+from engiagent.tools.registry import (
+    Argument,
+    Held,
+    Json,
+    Outcome,
+    State,
+    declare_part,
+    needed,
+    shape,
+    tool,
+)
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.requirements import parse_requirements
 from engiagent.verify.wording import verdict_line
@@ -267,7 +277,7 @@ def explain(state: State, arguments: Json) -> Outcome:
 
 @tool(
     "read",
-    Argument("form", {"enum": list(_FORMS)}, "The form.", required=True),
+    needed("form", {"enum": list(_FORMS)}, "The form."),
     returns=record({"form": {"enum": list(_FORMS)}, "text": TEXT}),
     needs=("blueprint",),
     uses=("problem",),

@@ -157,6 +157,11 @@ class Argument:
         return f"{self.name}: {kind_of(self.schema)}{unit}{limits}{more}"
 
 
+def needed(name: str, schema: Json, description: str) -> Argument:
+    """Return an argument that has to be given."""
+    return Argument(name, schema, description, required=True)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a tool did: what the caller sees, as JSON, and the parts of the state that are new.

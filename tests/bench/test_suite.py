@@ -147,16 +147,16 @@ def test_what_comes_out_is_harmless() -> None:
     assert table(found)[0].count("|") == table(found)[2].count("|")
 
 
-def test_the_command_takes_the_file_itself(tmp_path: Path) -> None:
+def test_the_command_writes_its_results(tmp_path: Path) -> None:
     path = suite_file(tmp_path)
-    shown = CliRunner().invoke(app, ["bench", str(path), "--json"])
+    shown = CliRunner().invoke(app, ["bench", "suite", str(path), "--json"])
     assert shown.exit_code == 0, shown.output
     (figure,) = json.loads(shown.stdout)["figures"]
     # The run has text and data alone: without a plant block there is nothing to go on.
     assert (figure["runs"], figure["right"]) == (1, 0)
     names = {file.name for file in (tmp_path / "small").iterdir()}
     assert {"runs.sqlite", "runs.csv", "figures.json", "report.html"} <= names
-    missing = CliRunner().invoke(app, ["bench", str(tmp_path / "none.yaml")])
+    missing = CliRunner().invoke(app, ["bench", "suite", str(tmp_path / "none.yaml")])
     assert missing.exit_code != 0
     assert corpus_root().is_dir()
 

@@ -99,10 +99,5 @@ def _open(schema: Any) -> Any:
         return [_open(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    closed = schema.get("additionalProperties") is False
-    left = {
-        key: value
-        for key, value in schema.items()
-        if not (closed and key == "additionalProperties")
-    }
-    return {key: _open(value) for key, value in left.items()}
+    closed = ("additionalProperties", False)
+    return {key: _open(value) for key, value in schema.items() if (key, value) != closed}
