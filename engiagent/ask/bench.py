@@ -28,7 +28,7 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.io.plainyaml import loads_yaml
 from engiagent.io.schemawords import NUMBER, OBJECT, TEXT, TEXTS, by_name, list_of, record
 from engiagent.run.folder import CALLS, RunFolder, read_trace
-from engiagent.tools.graph import Graph
+from engiagent.tools import Graph
 from engiagent.tools.registry import Json, tools
 from engiagent.tools.stored import opened
 from engiagent.tools.supervision import Session

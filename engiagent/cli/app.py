@@ -37,7 +37,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "check": ("check", "Check schedules, runs, blueprints or a whole corpus."),
     "bench": ("bench", "Measure engiagent itself."),
     "emit": ("exchange", "Write BLUEPRINT in a form that other tools read."),
-    "runs": ("runs", "List runs, show one, and compare some."),
+    "runs": ("runs", "List runs and compare some."),
     "import": ("exchange", "Read MODEL, an LP or MPS file, into a blueprint."),
     "report": ("exchange", "Write the report of a run, or of a folder of runs, again."),
     "problems": ("problems", "Look at the problems that come with engiagent."),

@@ -8,20 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
-from engiagent.blueprint import Blueprint
-from engiagent.cli.checking import against
 from engiagent.cli.exit_codes import MEANINGS, ExitCode
 from engiagent.cli.output import clean, item_text
 from engiagent.cli.results import CheckResult, tally
-from engiagent.errors import EngiagentError
-from engiagent.formulations.expansion import expand
 from engiagent.io.files import write_atomic
-from engiagent.run.folder import BLUEPRINT, is_run_folder
-from engiagent.run.inputs import EXPERT, REQUIREMENTS, stored_problem
-from engiagent.text import Problem
+from engiagent.run.folder import BLUEPRINT
+from engiagent.run.inputs import EXPERT, REQUIREMENTS
 from engiagent.text.problem import PLANT_FILE
-from engiagent.verify.levels.sources import all_leaves
-from engiagent.verify.requirements import load_requirements
 
 SHOWN: Final = 10
 """Annotations that a code host shows of one step; all stand in the table and in JUnit."""
@@ -62,8 +55,7 @@ def complaints(result: CheckResult) -> list[Complaint]:
     if result.error is not None:
         return [_of_error(clean(result.error), base)]
     if result.violations:
-        quoted = quoted_lines(base) if result.verdict == "violated" else {}
-        return [_of_item(item, base, quoted) for item in result.violations]
+        return [_of_item(item, base) for item in result.violations]
     said = [result.line or MEANINGS[result.code], result.reason, *result.open_points]
     return [Complaint("verdict", clean(": ".join(filter(None, said))), _text_of(base))]
 
@@ -78,16 +70,13 @@ def _of_error(message: str, base: Path) -> Complaint:
     return Complaint("input", message, _text_of(base))
 
 
-def _of_item(item: Any, base: Path, quoted: Mapping[str, tuple[Path, int]]) -> Complaint:
+def _of_item(item: Any, base: Path) -> Complaint:
     fields = item if isinstance(item, Mapping) else {}
     level, check = str(fields.get("level", "")), str(fields.get("check", ""))
     message = clean(item_text(item))
     rule = level if level in RULES else "algebra"
     if rule == "answer":
         return Complaint(rule, message, *_about(message, base))
-    name = check.rpartition(":")[2]
-    if rule in ("data", "algebra", "physics") and name in quoted:
-        return Complaint(rule, message, *quoted[name])
     stated = base / EXPERT / REQUIREMENTS
     if rule in ("algebra", "physics") and stated.is_file():
         return Complaint(rule, message, stated, _line_of(stated, rf"id: *{re.escape(check)}\b"))
@@ -120,40 +109,6 @@ def _line_of(path: Path, pattern: str) -> int:
         return 1
     match = re.search(pattern, text)
     return 1 if match is None else text.count("\n", 0, match.start()) + 1
-
-
-def quoted_lines(base: Path) -> dict[str, tuple[Path, int]]:
-    """Return where the text says what each requirement, constraint and variable rests on."""
-    found: dict[str, tuple[Path, int]] = {}
-    try:
-        problem = stored_problem(base) if is_run_folder(base) else Problem.load(base)
-        named = list(_named(base, problem)) if problem is not None else []
-    except EngiagentError:
-        return found  # the check itself says what cannot be read
-    for name, source in named:
-        spans = [leaf.span for leaf in all_leaves(source) if leaf.span is not None]
-        if spans and problem is not None:
-            line = problem.text.count("\n", 0, spans[0][0]) + 1
-            found.setdefault(name, (_text_of(base), line))
-    return found
-
-
-def _named(base: Path, problem: Problem) -> Iterator[tuple[str, Any]]:
-    """Yield the names of the requirements and of the blueprint, each with its source."""
-    stated = None if problem.expert is None else problem.expert / REQUIREMENTS
-    if stated is not None and stated.is_file():
-        for rule in load_requirements(stated).requirements:
-            at = problem.text.find(rule.quote or "\0")
-            if at >= 0:
-                yield rule.id, {"kind": "text", "span": [at, at + len(rule.quote or "")]}
-    own = base / BLUEPRINT
-    given = Blueprint.load(own) if own.is_file() else against(problem)[0]
-    if given is not None:
-        core = expand(given).core
-        yield from ((c.constraint_id, c.source_reference) for c in core.constraints)
-        for v in core.decision_variables:
-            yield v.name, v.source_reference
-            yield v.quantity or v.name, v.source_reference
 
 
 # --- GitHub and Markdown -------------------------------------------------------------------------

@@ -134,11 +134,7 @@ def moving_line() -> Iterator[Callable[[str], None] | None]:
 
 
 def percent(share: float) -> str:
-    """Return a share as people read it.
-
-    >>> percent(0.05268)
-    '5.27 %'
-    """
+    """Return a share as people read it, as ``5.27 %``."""
     return f"{100 * share:.3g} %"
 
 

@@ -13,12 +13,7 @@ from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.text import Problem, corpus_root, find_problems, locate
 
-TEMPLATES: Final = {
-    "battery": "A battery behind a meter, with load and prices by the hour",
-    "der": "A cogeneration engine, a boiler and a heat store, against heat load and spot prices",
-    "hvac": "A chiller with a cold store, against a cooling demand and prices by the hour",
-    "thermal": "A heat pump that keeps one zone comfortable, against weather and prices",
-}
+TEMPLATES: Final = ("battery", "der", "hvac", "thermal")
 
 
 @click.group()
@@ -62,27 +57,17 @@ def _about(problem: Problem) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("template", required=False)
+@click.argument("template", type=click.Choice(list(TEMPLATES)))
 @click.argument("folder", required=False, type=options.FOLDER)
-@click.option("--list", "listing", is_flag=True, help="List the templates.")
 @options.as_json
-def new(template: str | None, folder: Path | None, listing: bool, as_json: bool) -> int:
-    """Begin a problem in FOLDER from TEMPLATE: battery, der, hvac or thermal.
+def new(template: str, folder: Path | None, as_json: bool) -> int:
+    """Begin a problem in FOLDER from TEMPLATE.
 
-    What is written can be linted, run and checked as it stands; put your own numbers and data in
-    their place. FOLDER is named as the template when it is not given.
+    battery: one behind a meter, with load and prices; der: a cogeneration engine, a boiler and a
+    heat store; hvac: a chiller with a cold store; thermal: a heat pump that keeps a zone in its
+    limits. What is written can be linted, run and checked as it stands; put your own numbers and
+    data in their place. FOLDER is named as the template when it is not given.
     """
-    if listing:
-        rows = [{"name": name, "said": said} for name, said in TEMPLATES.items()]
-        if as_json:
-            print_json({"schema": "engiagent-templates/2", "templates": rows})
-        else:
-            click.echo("\n".join(f"{row['name']:<10} {row['said']}" for row in rows))
-        return 0
-    if template is None:
-        raise click.UsageError("name a TEMPLATE, or --list them")
-    if template not in TEMPLATES:
-        raise InputError(f"there is no template {template!r}", expected=", ".join(TEMPLATES))
     place = folder or Path(template)
     identity = re.sub(r"[^a-z0-9]+", "_", place.resolve().name.lower()).strip("_")[:60] or template
     names = _written(template, identity, place)

@@ -227,10 +227,8 @@ def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
         for line in outcome.choice.splitlines():
             say(f"  {line}")
     code, figures = exit_codes.of_outcome(outcome), outcome.figures
-    failed = outcome.error is not None or code in (
-        exit_codes.ExitCode.LIMIT,
-        exit_codes.ExitCode.INTERRUPTED,
-    )
+    cut = (exit_codes.ExitCode.LIMIT, exit_codes.ExitCode.INTERRUPTED)
+    failed = outcome.error is not None or code in cut
     if outcome.error is not None:
         say_error(f"engiagent: {outcome.error}")
     else:
@@ -249,20 +247,11 @@ def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
         shown = ("report", report) if report.exists() else ("run   ", outcome.folder)
         say(f"  {shown[0]}     {shown[1]}")
     if as_json:
+        further = {"reason": outcome.reason, "why_missing": outcome.why_missing}
+        further["figures"] = figures.to_dict()["figures"]
         error = outcome.reason or str(outcome.error) if failed else None
-        print_json(
-            summary(
-                outcome,
-                run=str(outcome.folder) if stays else None,
-                error=error,
-                cases=outcome.cases,
-                further={
-                    "reason": outcome.reason,
-                    "why_missing": outcome.why_missing,
-                    "figures": figures.to_dict()["figures"],
-                },
-            )
-        )
+        place = str(outcome.folder) if stays else None
+        print_json(summary(outcome, run=place, error=error, cases=outcome.cases, further=further))
     return int(code)
 
 

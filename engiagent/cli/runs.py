@@ -9,12 +9,11 @@ import click
 from engiagent import report
 from engiagent.cli import exit_codes, options
 from engiagent.cli.options import RUN
-from engiagent.cli.output import WORST, clean, number, print_json, say, say_items
+from engiagent.cli.output import WORST, clean, number, print_json, say
 from engiagent.io.files import write_atomic
 from engiagent.report.sides_page import flexibility_figures
 from engiagent.report.view import open_view
-from engiagent.run.folder import read_record
-from engiagent.run.listing import RunSummary, find_runs, summarise
+from engiagent.run.listing import RunSummary, find_runs
 from engiagent.run.scenarios import RECOVERY, Change
 
 FOLDER: Final = "runs"
@@ -22,7 +21,7 @@ FOLDER: Final = "runs"
 
 @click.group()
 def runs() -> None:
-    """List runs, show one, and compare some; 'run --resume RUN' goes on with one."""
+    """List runs and compare some; 'run --resume RUN' goes on with one, 'view' shows them."""
 
 
 @runs.command("list")
@@ -39,7 +38,7 @@ def list_runs(folder: Path, as_json: bool) -> None:
     width = max((len(run.name) for run in found), default=0)
     for run in found:
         click.echo(clean(line_of(run, width)))
-    say(f"{len(found)} runs; see one with: engiagent runs show {folder}/RUN")
+    say(f"{len(found)} runs; see them with: engiagent view {folder}")
 
 
 def line_of(run: RunSummary, width: int = 0) -> str:
@@ -48,39 +47,6 @@ def line_of(run: RunSummary, width: int = 0) -> str:
     value = "" if run.objective is None else number(run.objective, run.unit)
     started = (run.started or "")[:16].replace("T", " ")
     return f"{run.name:<{width}}  {started}  {state:<18} {value}".rstrip()
-
-
-@runs.command("show")
-@click.argument("run", type=RUN)
-@options.as_json
-def show(run: Path, as_json: bool) -> None:
-    """Show RUN: what was asked, how it ended, what it found and which files it has."""
-    record, found = read_record(run), summarise(run)
-    asked = {k: v for k, v in (record.get("asked") or {}).items() if v not in (None, {}, [], "")}
-    lists = {name: list(record.get(name) or ()) for name in ("notes", "artefacts")}
-    if as_json:
-        about = {"schema": "engiagent-run-shown/1", "asked": asked, **lists}
-        print_json({**found.to_json(), **about})
-        return
-    goal = "none"
-    if found.objective is not None:
-        bound = "" if found.bound is None else f", bound {number(found.bound, found.unit)}"
-        goal = f"{number(found.objective, found.unit)} ({found.sense}){bound}"
-    took = "" if found.seconds is None else f" in {found.seconds:.1f} s"
-    rows = {
-        "problem": found.problem,
-        "state": f"{found.state}{took}",
-        "verdict": found.verdict,
-        "reason": found.reason,
-        "objective": goal,
-        "started": found.started,
-        "asked": ", ".join(f"{name}={value}" for name, value in asked.items()),
-        "files": ", ".join(lists["artefacts"]),
-    }
-    for name, value in rows.items():
-        if value:
-            click.echo(clean(f"{name:<10} {value}"))
-    say_items("note", lists["notes"])
 
 
 @runs.command("compare")

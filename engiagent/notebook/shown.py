@@ -16,10 +16,9 @@ from engiagent.explain import Explanation
 from engiagent.explain.audit import Audit
 from engiagent.explain.text import lines_of
 from engiagent.notebook import markup
-from engiagent.notebook.figures import Figure
+from engiagent.notebook.figures import of_study
 from engiagent.report import words
 from engiagent.report.charts import numerals
-from engiagent.report.studied import study_charts
 from engiagent.study.outcome import Study
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
@@ -237,7 +236,6 @@ def _(certificate: Certificate) -> str:
         markup.table(("what is broken", "where", "by", ""), violations, "Violations", (2,)),
         markup.bullets(f"{word}: {item}" for word, items in lists.items() for item in items),
         markup.table(("level", "status", ""), levels, "Levels"),
-        markup.folded("Every check", _checks(certificate.levels.get("algebra") or {})),
         markup.folded(f"{len(certificate.notes)} notes", markup.bullets(certificate.notes)),
         kicker="certificate",
     )
@@ -255,17 +253,6 @@ def _goal(goal: Mapping[str, Any], bound: Mapping[str, Any]) -> list[tuple[str, 
     if bound.get("method"):
         pairs.append(("how the bound is known", str(bound["method"])))
     return pairs
-
-
-def _checks(algebra: Mapping[str, Any]) -> Markup:
-    rows = []
-    for check in algebra.get("checks") or ():
-        worst = check.get("worst") or {}
-        slack = amount(worst.get("slack"), worst.get("unit")) if worst else ""
-        said = str(check.get("quote") or check.get("text") or "")
-        name, status = str(check.get("name") or check.get("id")), str(check.get("status"))
-        rows.append((name, said, status, slack, _where(worst.get("where"))))
-    return markup.table(("check", "", "status", "least margin", "where"), rows, "", (3,))
 
 
 def _where(place: Any) -> str:
@@ -330,20 +317,16 @@ def _(study: Study) -> str:
 def _(study: Study) -> str:
     rows = study.table()
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [tuple(_cell(row.get(name)) for name in names) for row in rows]
-    numbers = [k for k, name in enumerate(names) if any(_is_number(r.get(name)) for r in rows)]
+    cells = [[_cell(row.get(name)) for name in names] for row in rows]
     return markup.card(
         study.title,
-        Figure(tuple(study_charts(study)), study.title).picture(),
-        markup.folded(f"{len(rows)} points", markup.table(names, cells, "", numbers)),
+        of_study(study).picture(),
+        markup.folded(f"{len(rows)} points", markup.table(names, cells)),
         markup.bullets(study.notes),
         kicker="study",
     )
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _cell(value: Any) -> str:
-    return numerals.number(float(value), 8) if _is_number(value) else str(value or "")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return numerals.number(float(value), 8) if is_number else str(value or "")

@@ -17,7 +17,7 @@ from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure
 from engiagent.notebook.shown import amount
 from engiagent.report.charts import Chart, Lanes, Panel, numerals, plan_panels
-from engiagent.report.charts.series import Plan, aligned, over_one_axis, solution_series
+from engiagent.report.charts.series import aligned, over_one_axis, solution_series
 from engiagent.report.charts.timeline import Axis, Floats
 from engiagent.report.page import render_report
 from engiagent.run.certify import certify, with_gaps
@@ -121,11 +121,23 @@ class Solution:
         """Return the series over time as columns, with their units in the names.
 
         The longest kind of axis gives the rows: instants of states and starts of periods, in the
-        zone of the problem; a state at the end of the horizon is the last row.
+        zone of the problem; series along other axes are left out.
 
         ``units``: whether columns are called ``battery.charge [kW]`` or ``battery.charge``.
         """
-        return _frame(self.drawn, units=units)
+        import pandas as pd
+
+        groups = over_one_axis(solution_series(self.drawn)[0])
+        if not groups:
+            return pd.DataFrame()
+        members = max(groups, key=len)
+        places, labels, values = aligned(members)
+        columns: dict[str, Any] = {}
+        for item, column in zip(members, values, strict=True):
+            unit = numerals.unit(item.unit)
+            name = f"{item.label} [{unit}]" if units and unit else item.label
+            columns[name if name not in columns else f"{item.source}: {name}"] = column
+        return pd.DataFrame(columns, index=_index(members[0].axis, places, labels))
 
     def report(self, path: str | Path) -> Path:
         """Write the report of the checked plan as one page of HTML, and return its path."""
@@ -218,16 +230,13 @@ class Solution:
 
         ``seconds``: for what is solved again to explain.
         """
-        home = self.blueprint.home
-        given = Given(
-            blueprint=self.drawn.blueprint, folder=home.folder, problem=home.problem, name=home.name
-        )
+        home, blueprint = self.blueprint.home, self.drawn.blueprint
+        about: dict[str, Any] = {"folder": home.folder, "problem": home.problem}
+        given = Given(blueprint=blueprint, name=home.name, **about)
         if self.program is not None and self.result is not None:
             return explain_result(given, self.program, self.result, seconds=seconds)
         stored = explain_stored(given, self.dataset, seconds=seconds)
-        return stored or explain(
-            given.blueprint, given.folder, problem=given.problem, seconds=seconds
-        )
+        return stored or explain(blueprint, **about, seconds=seconds)
 
     def diff(self, other: "Solution") -> "pd.DataFrame":
         """Return what is different in another plan."""
@@ -271,26 +280,6 @@ def _speaks_of(panel: Chart, words: str) -> bool:
         parts = tuple(curve.label for curve in panel.curves if curve.side == "plot")
     texts = (panel.title, *parts)
     return any(words.lower() in text.lower() for text in texts)
-
-
-def _frame(plan: Plan, *, units: bool) -> "pd.DataFrame":
-    """Return the series of a plan along its axis as columns; empty without a series.
-
-    Series along another axis than most have no place beside them and are left out.
-    """
-    import pandas as pd
-
-    groups = over_one_axis(solution_series(plan)[0])
-    if not groups:
-        return pd.DataFrame()
-    members = max(groups, key=len)
-    places, labels, values = aligned(members)
-    columns: dict[str, Any] = {}
-    for item, column in zip(members, values, strict=True):
-        unit = numerals.unit(item.unit)
-        name = f"{item.label} [{unit}]" if units and unit else item.label
-        columns[name if name not in columns else f"{item.source}: {name}"] = column
-    return pd.DataFrame(columns, index=_index(members[0].axis, places, labels))
 
 
 def _index(axis: Axis, places: Floats, labels: list[str]) -> "pd.Index[Any]":

@@ -45,7 +45,7 @@ class Made:
 
 @dataclass
 class Later:
-    """A part of a stored session, read when it is asked for."""
+    """A part of a stored session, read when it is first asked for."""
 
     read: Callable[[], Any]
 

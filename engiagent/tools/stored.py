@@ -19,9 +19,8 @@ from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.plainyaml import dump_yaml
-from engiagent.tools.graph import Graph, Node
 from engiagent.tools.registry import PARTS, Later, Made, Part, State, tools
-from engiagent.tools.supervision import Session
+from engiagent.tools.supervision import Graph, Node, Session
 
 SCHEMA: Final = "engiagent-session/1"
 FOLDER: Final = "session"

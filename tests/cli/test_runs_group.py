@@ -1,4 +1,4 @@
-"""Runs are listed, shown and compared."""
+"""Runs are listed and compared."""
 
 import json
 import shutil
@@ -52,13 +52,6 @@ def test_there_are_no_runs_before_the_first(
     monkeypatch.chdir(tmp_path)
     assert names() == []
     assert invoke("runs", "list", "elsewhere").exit_code == 2
-
-
-def test_a_run_is_shown_with_what_was_asked(place: Path) -> None:
-    text = invoke("runs", "show", "runs/one").stdout
-    for part in ("merchant_day", "certified", "EUR (maximize)", "engine=offline", "solution.nc"):
-        assert part in text
-    assert invoke("runs", "show", "day").exit_code == 2
 
 
 def test_comparing_names_what_differs(place: Path) -> None:

@@ -15,7 +15,7 @@ from engiagent.blueprint.document import schema as blueprint_schema
 from engiagent.errors import InputError
 from engiagent.io.schemawords import NUMBER, TEXT, Json, fields, maybe, output, record
 from engiagent.readings.stored import reading_schema
-from engiagent.tools.graph import graph_schema
+from engiagent.tools.supervision import graph_schema
 from engiagent.verify.schema import certificate_schema
 from engiagent.verify.verdicts import VERDICTS
 

@@ -18,7 +18,7 @@ from engiagent.solvers.solution import load_arrays
 from engiagent.tools.modelling import plain
 from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import stated
-from engiagent.tools.site.running import FIGURE, result_of, results
+from engiagent.tools.site.running import FIGURE, ranged, result_of, results
 
 _ENERGY: Final = (
     *("import", "export", "generation", "consumption", "charged", "discharged", "losses"),
@@ -92,16 +92,8 @@ def _zones(state: State, name: str) -> Json:
     """Return the range of every temperature of a zone in a result."""
     data = load_arrays(result_of(state, name)[1] / SIMULATED)
     found = {str(n): data[n] for n in data.data_vars if data[n].attrs.get("units") == "degC"}
-    return {
-        name: {
-            "least": float(array.values.min()),
-            "mean": float(array.values.mean()),
-            "greatest": float(array.values.max()),
-            "unit": "degC",
-        }
-        for name, array in found.items()
-        if array.attrs.get("role") != "disturbance"
-    }
+    zones = {n: array for n, array in found.items() if array.attrs.get("role") != "disturbance"}
+    return {n: {**ranged(array.values), "unit": "degC"} for n, array in zones.items()}
 
 
 def _windows(own: Scenario, windows: Sequence[str]) -> Json:

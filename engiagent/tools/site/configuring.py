@@ -109,10 +109,10 @@ def config_load(state: State, given: Json) -> Outcome:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read it: {error}", given["path"]) from None
     if isinstance(tree, dict) and tree.get("schema") == FORM:
-        document = _read(tree, given["path"])
-        _refuse_loose(document, state.root, given["path"])
-        return _added(state, given["name"], document)
-    return _added(state, given["name"], _of_plant(path, tree, state.root))
+        document = _read(tree, given["path"], state.root)
+    else:
+        document = _of_plant(path, tree, state.root)
+    return _added(state, given["name"], document)
 
 
 _ENTRIES: Final = {
@@ -126,8 +126,8 @@ _ENTRIES: Final = {
 """What entries of a configuration have at least, by section."""
 
 
-def _read(tree: Json, file: str) -> Json:
-    """Return a configuration that config_save wrote."""
+def _read(tree: Json, file: str, root: Path) -> Json:
+    """Return a configuration that config_save wrote; refuse what names what is not there."""
     document = {**empty("A site"), **{k: v for k, v in tree.items() if k != "schema"}}
     forms = {s: by_name(shape(fields, more=True)) for s, fields in _ENTRIES.items()}
     sections = "; ".join(f"{section}: {section}" for section in forms)
@@ -135,16 +135,12 @@ def _read(tree: Json, file: str) -> Json:
     error = next(Draft202012Validator(schema).iter_errors(document), None)
     if error is not None:
         raise InputError(f"{error.json_path}: {error.message[:200]}", file)
-    return document
-
-
-def _refuse_loose(document: Json, root: Path, file: str) -> None:
-    """Refuse a configuration in which something names what is not there."""
     try:
         if document["selected"].get("environment") is not None:
             Plant(document, root).stated()
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the configuration does not hold together: {error}", file) from None
+    except (KeyError, TypeError, ValueError) as wrong:
+        raise InputError(f"the configuration does not hold together: {wrong}", file) from None
+    return document
 
 
 _DOMAINS: Final[dict[str, Json]] = {

@@ -39,7 +39,6 @@ from engiagent.units.words import Conventions
 PLANT: Final = "plant.yaml"
 SERIES: Final = "series.csv"
 CONTROL: Final = "control.yaml"
-WEATHER_FILES: Final = (".epw", ".csv")
 DRIVEN: Final[Mapping[tuple[str, str], str]] = {
     **{(zone, "ambient_temperature"): "temperature" for zone in THERMAL},
     ("pv", "irradiance"): "irradiance",

@@ -33,13 +33,13 @@ from engiagent.solvers.solution import load_arrays
 from engiagent.text import Problem
 from engiagent.tools import planning
 from engiagent.tools.files import write_run
-from engiagent.tools.graph import digest
 from engiagent.tools.modelling import SECONDS, Posed, plain
 from engiagent.tools.places import WORDS, files_below, new_folder
 from engiagent.tools.registry import REGISTRY, Held, Json, Outcome, State, declare_part, shape, tool
 from engiagent.tools.site.arguments import stated
 from engiagent.tools.site.document import Site
 from engiagent.tools.site.plants import PLANT, Plant, write_plant
+from engiagent.tools.supervision import digest
 
 GROUP: Final = "simulation"
 RESULTS: Final = "results"
@@ -200,6 +200,12 @@ def simulation_get_status(state: State, given: Json) -> Outcome:
     return Outcome({**_shown(folder), **shown, "latest": latest})
 
 
+def ranged(values: Any) -> Json:
+    """Return the range of a series."""
+    found = {"least": np.min(values), "mean": np.mean(values), "greatest": np.max(values)}
+    return {name: float(value) for name, value in found.items()}
+
+
 _SERIES: Final = shape("unit role: text; values: list of number or null")
 
 
@@ -219,12 +225,7 @@ def simulation_query(state: State, given: Json) -> Outcome:
     name, folder = result_of(state, given.get("name"))
     data = load_arrays(folder / SIMULATED)
     about = {
-        str(n): {
-            "unit": data[n].attrs.get("units"),
-            "least": float(np.min(data[n].values)),
-            "mean": float(np.mean(data[n].values)),
-            "greatest": float(np.max(data[n].values)),
-        }
+        str(n): {"unit": data[n].attrs.get("units"), **ranged(data[n].values)}
         for n in data.data_vars
     }
     wanted = given.get("signals", [])
