@@ -84,7 +84,7 @@ def main() -> None:
     taken = process_time() - begun
     row = {
         "steps": int(data.sizes["time"]),
-        "modules": len(plant.built.system.units),
+        "modules": len(plant.built.modules),
         "read_s": read,
         "run_s": taken,
         "step_us": 1e6 * taken / data.sizes["time"],

@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # for who reads types; at run time the names below come when 
         check,
         compile_blueprint,
         diff,
-        load_ipython_extension,
         solve,
     )
 
@@ -37,7 +36,6 @@ __all__ = [
     "check",
     "compile_blueprint",
     "diff",
-    "load_ipython_extension",
     "solve",
 ]
 

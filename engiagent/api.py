@@ -4,7 +4,6 @@ from engiagent.blueprint import Blueprint
 from engiagent.control import RecedingHorizon
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.notebook.difference import diff
-from engiagent.notebook.magics import load_ipython_extension
 from engiagent.notebook.run import Run
 from engiagent.plant.site import Site
 from engiagent.plant.sizing import Size
@@ -24,6 +23,5 @@ __all__ = [
     "check",
     "compile_blueprint",
     "diff",
-    "load_ipython_extension",
     "solve",
 ]

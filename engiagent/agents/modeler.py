@@ -5,7 +5,7 @@ it; solver and evaluator ask no engine.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 

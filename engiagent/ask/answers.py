@@ -1,175 +1,22 @@
-"""Answers: findings by path from calls, prose whose figures calls have, and what stayed open.
+"""Answers: findings by path from calls, prose whose figures calls have, and what stayed open."""
 
-A figure of the prose counts as produced when a call's answer, or an argument that a call was made
-with, has it: in the same or another unit of its dimension, rounded to the digits shown, whatever
-its sign.
-"""
-
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from engiagent.ask.execution import Call
-from engiagent.ask.plan import Open, Plan, Wanted, follow
+from engiagent.ask.figures import (
+    figures_of,
+    given_figures,
+    placed,
+    struck,
+    text_of,
+    unused,
+    value_at,
+)
+from engiagent.ask.plan import Open, Plan, Wanted
 from engiagent.errors import InputError
-from engiagent.text.lexer import Token, tokens_of
-from engiagent.tools.registry import Json, tools
-from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
-from engiagent.units.words import Conventions
-
-_SUFFIXES: Final = {"percent": "%", "kwh": "kWh", "kw": "kW", "seconds": "s", "hours": "h"}
-_PLACEHOLDER: Final = re.compile(r"\{([^{}]+)\}")
-_PLAIN: Final = Conventions()
-STRUCK: Final = "[struck out]"
-_MINUTES: Final = 3
-"""Decimals of an hour that tell minutes apart."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A number with its unit, None where nothing states one."""
-
-    value: float
-    unit: Unit | None
-
-
-def value_at(answer: Any, path: str) -> tuple[Any, str | None]:
-    """Return the value at a path of an answer, and its unit.
-
-    It is what the key itself ends in, as ``peak_kw``, or ``unit`` of what encloses the value.
-    """
-    trail = follow(answer, path)
-    names = [name for name in re.split(r"[.\[\]]+", path) if name and not name.isdecimal()]
-    by_name = _SUFFIXES.get(names[-1].rsplit("_", 1)[-1]) if names else None
-    around = (item.get("unit") for item in reversed(trail[:-1]) if isinstance(item, Mapping))
-    return trail[-1], by_name or next((str(unit) for unit in around if unit), None)
-
-
-def figures_of(value: Any, unit: str | None = None) -> Iterator[Figure]:
-    """Yield all figures of an answer, also those in texts as ``20 kWh``."""
-    if isinstance(value, Mapping):
-        own = str(value["unit"]) if value.get("unit") else unit
-        for key, item in value.items():
-            yield from figures_of(item, _SUFFIXES.get(str(key).rsplit("_", 1)[-1], own))
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from figures_of(item, unit)
-    elif isinstance(value, str):
-        yield from map(_figure, tokens_of(value, _PLAIN, 200))
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield Figure(float(value), _unit(unit))
-
-
-def given_figures(tool: str, arguments: Json) -> Iterator[Figure]:
-    """Yield the figures of the arguments that a call was made with, in the tool's units."""
-    for argument in tools()[tool].arguments:
-        if argument.name in arguments:
-            yield from figures_of(arguments[argument.name], argument.unit)
-
-
-def _unit(text: str | None) -> Unit | None:
-    try:
-        return None if text is None else parse_unit(text)
-    except UnitError:
-        return None
-
-
-def _figure(token: Token) -> Figure:
-    """Return the figure that a token is; a time of the day is its hours."""
-    return Figure(float(token.exact), _unit("h") if token.kind == "clock" else token.unit)
-
-
-def _same(shown: Figure, found: Figure, decimals: int) -> bool:
-    """Whether a figure is another one, rounded to the decimals shown."""
-    value = found.value
-    if shown.unit is not None and found.unit is not None:
-        if shown.unit.dimension != found.unit.dimension:
-            return False
-        try:
-            factor, offset = conversion(found.unit, shown.unit)
-        except UnitError:  # a difference is no point on a scale
-            return False
-        value = value * factor + offset
-    half = 0.5 * 10.0**-decimals
-    return abs(abs(value) - abs(shown.value)) <= half * (1 + 1e-9) + 1e-12
-
-
-def _decimals(text: str, token: Token) -> int:
-    if token.kind == "clock":
-        return _MINUTES
-    written = text[slice(*token.number)]
-    return len(written.rpartition(".")[2]) if "." in written else 0
-
-
-def placed(prose: str, findings: Sequence[Mapping[str, Any]]) -> str:
-    """Return a prose with the findings in the place of ``{label}``, rounded as people read them."""
-    known = {finding["label"]: finding for finding in findings}
-
-    def text(match: re.Match[str]) -> str:
-        found = known.get(match[1].strip())
-        return match[0] if found is None else shown(found["value"], found["unit"])
-
-    return _PLACEHOLDER.sub(text, prose)
-
-
-def shown(value: Any, unit: str | None) -> str:
-    """Return a value with its unit as people read it."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    text = f"{value:.4g}" if abs(value) < 10_000 else f"{value:.0f}"
-    return text if unit in (None, "1") else f"{text} {unit}"
-
-
-def struck(
-    prose: str, produced: Sequence[Figure], texts: str
-) -> tuple[str, tuple[Mapping[str, str], ...]]:
-    """Return a prose without the figures and placeholders that no call has, and those figures."""
-    places = [
-        (token.start, token.end)
-        for token in tokens_of(prose, _PLAIN)
-        if _has_digits(prose, token) and not _known(prose, token, produced, texts)
-    ]
-    places += [match.span() for match in _PLACEHOLDER.finditer(prose)]
-    found, parts, end = list[Mapping[str, str]](), [], 0
-    for first, last in sorted(places):
-        context = " ".join(prose[max(0, first - 40) : last + 40].split())
-        found.append({"figure": prose[first:last], "context": context})
-        parts += [prose[end:first], STRUCK]
-        end = last
-    return "".join([*parts, prose[end:]]), tuple(found)
-
-
-def _has_digits(text: str, token: Token) -> bool:
-    return any(char.isdigit() for char in text[token.start : token.end])
-
-
-def _known(prose: str, token: Token, produced: Sequence[Figure], texts: str) -> bool:
-    if token.kind in ("clock", "date") and prose[token.start : token.end] in texts:
-        return True
-    if token.kind in ("date", "label"):
-        return token.kind == "label"
-    shown_figure, decimals = _figure(token), _decimals(prose, token)
-    return any(_same(shown_figure, figure, decimals) for figure in produced)
-
-
-def unused(question: str, given: Sequence[Figure], texts: str) -> tuple[str, ...]:
-    """Return the figures of a question that no argument of a call has."""
-    shifts = [f.value for f in given if f.unit is not None and f.unit.text == "K"]
-    given = [*given, *(Figure(v, _unit("degC")) for v in shifts)]
-    given += [Figure(1.8 * v, _unit("degF")) for v in shifts]
-    return tuple(
-        question[token.start : token.end]
-        for token in tokens_of(question, _PLAIN)
-        if _has_digits(question, token) and not _known(question, token, given, texts)
-    )
-
-
-def text_of(values: Sequence[Any]) -> str:
-    """Return all that some values say as one text."""
-    return json.dumps(list(values), ensure_ascii=False)
-
+from engiagent.tools.registry import Json
 
 FORM: Final = "engiagent-answer/1"
 Status = Literal["answered", "partial", "open"]
@@ -225,20 +72,18 @@ class Answered:
             "usage": None if self.usage is None else dict(self.usage),
         }
 
-    def notes(self) -> list[str]:
-        """Return what a reader has to know beside the findings."""
-        return [
-            *(f"Assumed: {text}" for text in self.assumptions),
-            *(f"Assumed: {item['figure']}: {item['reason']}" for item in self.plan.unused),
-            *(f"Not done: {text}" for text in self.not_done),
-            *(f"Struck out: {item['figure']} in “{item['context']}”" for item in self.struck_out),
-            *(f"Open: {item.question}" for item in self.questions),
-            *(f"Hired: {card['id']} for {', '.join(card['tools'])}" for card in self.hired),
-        ]
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        from engiagent.ask.page import fragment
+
+        return fragment(self)
 
 
 def answered(draft: Answered, wanted: Sequence[Wanted], prose: str) -> Answered:
-    """Return an answer with the findings that are wanted, as calls have them, and a prose."""
+    """Return an answer with the findings that are wanted, as calls have them, and a prose.
+
+    What the calls do not have is not done; a figure of the question that entered no call is named.
+    """
     done = {call.id: call for call in draft.calls if call.done}
     findings, not_done = [], list(draft.not_done)
     for item in wanted:

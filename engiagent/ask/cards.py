@@ -103,7 +103,10 @@ class Staff:
         return f"{agent} is not authorised to call {tool}; {' or '.join(who) or 'no card'} is"
 
     def hire(self, proposals: Sequence[Json]) -> None:
-        """Add proposed cards, or widen those that are there, within the ceiling of rights."""
+        """Add proposed cards, or widen those that are there, within the ceiling of rights.
+
+        A proposal has ``id``, ``role`` and ``tools``; what else a card needs is a specialist's.
+        """
         for proposal in proposals:
             before = self.cards.get(proposal["id"])
             above = [name for name in proposal["tools"] if above_ceiling(name)]

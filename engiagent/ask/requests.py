@@ -5,7 +5,7 @@ The first line of a request's system prompt is its kind: ``plan-names``, ``plan-
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -85,7 +85,11 @@ class Model:
         check: Callable[[Json], Any],
         card: Card | None = None,
     ) -> Any:
-        """Return what ``check`` makes of the reply; ModelError when none fits."""
+        """Return what ``check`` makes of the reply to a request; it raises for what does not fit.
+
+        Raises ModelError when the model refuses, cannot be reached, is out of budget or does not
+        fit twice.
+        """
         text = "\n\n".join(f"## {title}\n{body}" for title, body in sections if body)
         model, effort = (COORDINATOR, "medium") if card is None else (card.model, card.effort)
         request = Request(
@@ -140,10 +144,13 @@ def step_of_reply(entry: Json) -> Step:
 # --- what a model is shown -----------------------------------------------------------------------
 
 
-def agents_text(cards: Collection[Card]) -> str:
+def agents_text(cards: Iterable[Card]) -> str:
     """Return specialists as a list: id, role, and which tools they may call."""
-    rights = {c.id: ", ".join([*(f"group {g}" for g in c.groups), *c.tools]) for c in cards}
-    return "\n".join(f"- {c.id}: {c.role} Tools: {rights[c.id]}." for c in cards)
+    return "\n".join(f"- {c.id}: {c.role} Tools: {', '.join(_rights(c))}." for c in cards)
+
+
+def _rights(card: Card) -> list[str]:
+    return [*(f"group {group}" for group in card.groups), *card.tools]
 
 
 def names_text(known: Iterable[Tool]) -> str:
@@ -157,10 +164,12 @@ def names_text(known: Iterable[Tool]) -> str:
 
 def schemas_text(known: Iterable[Tool]) -> str:
     """Return tools with their arguments, kinds, units and limits."""
-    lines = []
-    for tool in known:
-        lines.append(f"{tool.name}: {tool.description}")
-        lines += [f"  {a.said()}{' (required)' if a.required else ''}" for a in tool.arguments]
+    return "\n".join(_schema_text(tool) for tool in known)
+
+
+def _schema_text(tool: Tool) -> str:
+    lines = [f"{tool.name}: {tool.description}"]
+    lines += [f"  {a.said()}{' (required)' if a.required else ''}" for a in tool.arguments]
     return "\n".join(lines)
 
 

@@ -21,9 +21,10 @@ from engiagent.io.plainyaml import loads_yaml
 from engiagent.io.shows import Shows
 
 if TYPE_CHECKING:  # what the verbs return stands above the language
+    import pandas as pd
+
     from engiagent.control import ClosedLoop
     from engiagent.explain import Explanation
-    from engiagent.notebook.difference import Difference
     from engiagent.notebook.home import Home
     from engiagent.notebook.run import Run
     from engiagent.notebook.solution import Solution
@@ -556,7 +557,7 @@ class Blueprint(Shows):
 
         return Equations(self)
 
-    def diff(self, other: "Blueprint") -> "Difference":
+    def diff(self, other: "Blueprint") -> "pd.DataFrame":
         """Return what is different in another blueprint."""
         from engiagent.notebook.difference import diff
 
@@ -608,12 +609,6 @@ class Blueprint(Shows):
 
         return blueprints.solve(self, options, progress=progress)
 
-    async def asolve(self, *, progress: bool = False, **options: Any) -> "Solution":
-        """Solve without holding up the event loop; cancelling the task stops the solver."""
-        from engiagent.notebook import blueprints
-
-        return await blueprints.asolve(self, options, progress=progress)
-
     def run(
         self,
         out: str | Path | None = None,
@@ -645,7 +640,7 @@ class Blueprint(Shows):
         ``given``: ``show`` (expressions to read from each plan), ``certify``, ``out`` (a folder
         that a sweep goes on from), ``progress``, and settings of the solver.
         """
-        from engiagent.notebook.studies import study
+        from engiagent.notebook.blueprints import study
 
         return study("sweep", self, variations, given)
 
@@ -654,7 +649,7 @@ class Blueprint(Shows):
 
         ``given``: ``method``, ``points``, and what :meth:`sweep` takes.
         """
-        from engiagent.notebook.studies import study
+        from engiagent.notebook.blueprints import study
 
         return study("pareto", self, goals, given)
 
@@ -665,7 +660,7 @@ class Blueprint(Shows):
         that the blueprint declares, or else every parameter with a number of its own. ``given``:
         ``width`` (the relative range, 0.1), and what :meth:`sweep` takes.
         """
-        from engiagent.notebook.studies import study
+        from engiagent.notebook.blueprints import study
 
         return study("sensitivity", self, factors, given)
 
@@ -675,7 +670,7 @@ class Blueprint(Shows):
         ``steps``: how many periods are applied, by default as many as the data allow. ``given``:
         see :func:`engiagent.control.control`, and ``progress``.
         """
-        from engiagent.notebook.loops import control
+        from engiagent.notebook.blueprints import control
 
         return control(self, steps, given)
 

@@ -1,7 +1,7 @@
 """``engiagent accept``: store what was read, so that it is read again by rule."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -27,10 +27,7 @@ REFUSED: Final = ("violated", None)
 @click.command()
 @click.argument("source", type=ProblemPath(path_type=Path, exists=True, file_okay=False))
 @click.option(
-    "--to",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Store it in this folder instead of beside the problem.",
+    "--to", "folder", type=options.FOLDER, help="Store it here instead of beside the problem."
 )
 @click.option("--force", is_flag=True, help="Replace a reading that is stored there.")
 @options.as_json
@@ -42,11 +39,8 @@ def accept(source: Path, folder: Path | None, force: bool, as_json: bool) -> int
     by moving those values into the blueprint. SOURCE may be a folder with expert files, too; their
     blueprint is what was read.
     """
-    place = (
-        _accept_run(source, folder, force)
-        if is_run_folder(source)
-        else _accept_expert(source, folder, force)
-    )
+    accepted = _accept_run if is_run_folder(source) else _accept_expert
+    place = accepted(source, folder, force)
     if as_json:
         print_json({"schema": "engiagent-accepted/1", "stored": str(place)})
     say(f"stored {place}: the engine offline reads this text again by rule")
@@ -60,28 +54,22 @@ def _accept_run(run: Path, folder: Path | None, force: bool) -> Path:
     verdict, asked = record.get("verdict"), record.get("asked") or {}
     if record.get("state") != "done" or verdict in REFUSED:
         found = f"{record.get('state')}, {verdict or 'no verdict'}"
-        raise InputError(
-            "the reading of this run cannot be accepted",
-            str(run),
-            found=found,
-            expected="a run that is done and whose plan was not violated",
-        )
+        expected = "a run that is done and whose plan was not violated"
+        said = "the reading of this run cannot be accepted"
+        raise InputError(said, str(run), found=found, expected=expected)
     taken = stored_problem(run)
     if taken is None or not (run / BLUEPRINT).is_file():
         raise InputError("the run has no text with a blueprint of it", str(run))
-    raw = open_inside(run, CERTIFICATE).decode("utf-8", errors="replace")
-    certificate = loads_strict(raw, str(run / CERTIFICATE))
+    certificate = _document(run, CERTIFICATE)
     if certificate.get("not_understood"):
         quote = str(certificate["not_understood"][0])
         raise InputError("the text was not understood in full", str(run), found=quote[:200])
     blueprint = Blueprint.load(run / BLUEPRINT)
-    names = tuple(certificate.get("missing") or ())
-    missing = tuple(Missing(*_slot(n), "the text does not give it") for n in names)
+    missing = _missing(certificate.get("missing") or (), "the text does not give it")
     source = Path(str(asked.get("problem", "")))
     if folder is None and not source.exists():
-        raise InputError(
-            "the problem of the run is not where it was", str(source), expected="--to FOLDER"
-        )
+        said = "the problem of the run is not where it was"
+        raise InputError(said, str(source), expected="--to FOLDER")
     place = place_of(taken if folder is not None else Problem.load(source))
     read_by = certificate["reading"]
     accepted = {
@@ -97,9 +85,16 @@ def _accept_run(run: Path, folder: Path | None, force: bool) -> Path:
     return place
 
 
-def _slot(name: str) -> tuple[str, str]:
-    component, _, quantity = name.rpartition(".")
-    return component, quantity
+def _document(folder: Path, name: str) -> dict[str, Any]:
+    raw = open_inside(folder, name).decode("utf-8", errors="replace")
+    found: dict[str, Any] = loads_strict(raw, str(folder / name))
+    return found
+
+
+def _missing(names: Iterable[str], reason: str) -> tuple[Missing, ...]:
+    """Return what is missing by names as battery.charge_efficiency."""
+    slots = (name.rpartition(".") for name in names)
+    return tuple(Missing(component, quantity, reason) for component, _, quantity in slots)
 
 
 def _accept_expert(source: Path, folder: Path | None, force: bool) -> Path:
@@ -108,34 +103,25 @@ def _accept_expert(source: Path, folder: Path | None, force: bool) -> Path:
 
     problem = Problem.load(source)
     if problem.expert is None or not (problem.expert / BLUEPRINT).is_file():
-        raise InputError(
-            "neither a run nor a problem with expert files",
-            str(source),
-            expected=f"a run folder, or {EXPERT}/{BLUEPRINT}",
-        )
-    answer: dict[str, Any] = {}
-    if (problem.expert / ANSWER).is_file():
-        raw = open_inside(problem.expert, ANSWER).decode("utf-8", errors="replace")
-        answer = loads_strict(raw, f"{EXPERT}/{ANSWER}")
+        expected = f"a run folder, or {EXPERT}/{BLUEPRINT}"
+        said = "neither a run nor a problem with expert files"
+        raise InputError(said, str(source), expected=expected)
+    is_answered = (problem.expert / ANSWER).is_file()
+    answer = _document(problem.expert, ANSWER) if is_answered else {}
     proof, blueprint = str(answer.get("proof", "")), Blueprint.load(problem.expert / BLUEPRINT)
     open_names = [p.name for p in blueprint.core.parameters if p.status == "missing"]
     names = list(dict.fromkeys([*(answer.get("missing") or ()), *slots_of(blueprint, open_names)]))
     # What clashes in a problem that is proven infeasible stands in its blueprint.
     clash = answer.get("contradiction") if answer.get("verdict") == "ill-posed" else None
-    quotes = [str(quote) for quote in clash or ()]
-    places = list(_places(problem.text, quotes))
-    accepted = {
-        "by": "the annotators of the problem",
-        "date": None,
-        "verdict": answer.get("verdict"),
-        "grade": "annotated",
-    }
+    places = list(_places(problem.text, [str(quote) for quote in clash or ()]))
+    verdict, by = answer.get("verdict"), "the annotators of the problem"
+    accepted = {"by": by, "date": None, "verdict": verdict, "grade": "annotated"}
     place = (folder or problem.expert) / READING
     store(
         problem,
         place,
         BLUEPRINT if folder is None else blueprint.to_dict(),
-        missing=tuple(Missing(*_slot(name), proof) for name in names),
+        missing=_missing(names, proof),
         contradictions=({"places": places, "reason": proof},) if places else (),
         accepted=accepted,
         force=force,

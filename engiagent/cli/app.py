@@ -18,17 +18,16 @@ from engiagent.cli import exit_codes
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.help import dress
 from engiagent.cli.output import print_json, say_error, summary
-from engiagent.cli.settings import defaults
 from engiagent.errors import EngiagentError
 
 DEBUG = "ENGIAGENT_DEBUG"
 
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
-    "new": ("new", "Begin a problem in FOLDER from TEMPLATE."),
+    "new": ("problems", "Begin a problem in FOLDER from TEMPLATE."),
     "accept": ("accept", "Store the reading of a run beside its problem."),
     "run": ("run", "Take PROBLEM to a certified schedule."),
-    "audit": ("audit", "Say whether PROBLEM gives enough to be solved, and can hold."),
+    "audit": ("explain", "Say whether PROBLEM gives enough to be solved, and can hold."),
     "explain": ("explain", "Say why SOURCE has no plan, no best plan, or just this one."),
     "solve": ("run", "Solve BLUEPRINT, a JSON file, and check the schedule."),
     "study": ("study", "Solve a problem many times: cases, sweep, pareto or sensitivity."),
@@ -38,21 +37,19 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "check": ("check", "Check schedules, runs, blueprints or a whole corpus."),
     "bench": ("bench", "Measure engiagent itself."),
     "emit": ("exchange", "Write BLUEPRINT in a form that other tools read."),
-    "runs": ("runs", "Look at runs, go on with them, compare them, and clean up."),
+    "runs": ("runs", "List runs and compare some."),
     "import": ("exchange", "Read MODEL, an LP or MPS file, into a blueprint."),
     "report": ("exchange", "Write the report of a run, or of a folder of runs, again."),
     "problems": ("problems", "Look at the problems that come with engiagent."),
     "lint": ("lint", "Analyse blueprints without solving them."),
     "schema": ("schema", "Print the JSON Schema of NAME."),
-    "doctor": ("doctor", "Look at the installation and try a solve."),
+    "doctor": ("doctor", "Look at the solvers and the machine, and try a solve."),
     "finance": ("finance", "Compute with money over time; rates are fractions a year."),
     "weather": ("weather", "Align the weather of FILE, an EPW or TMY3 file, with a horizon."),
     "trace": ("trace", "Show the turns of RUN: which agent, why, and how it went."),
     "ask": ("ask", "Answer QUESTION by calls of tools that a model plans."),
     "tool": ("tool", "Call one tool, as NAME KEY=VALUE; --list shows them."),
-    "mcp": ("mcp", "Offer engiagent's tools over the Model Context Protocol."),
-    "config": ("settings", "Show the settings in force, and where each comes from."),
-    "completion": ("completion", "Print the script for completion in SHELL."),
+    "mcp": ("tool", "Offer engiagent's tools over the Model Context Protocol."),
 }
 """By name: the module below :mod:`engiagent.cli` that has the command, and its line in the help."""
 
@@ -152,18 +149,20 @@ def _stop_on_signals() -> dict[int, Any]:
 
 @click.group(
     cls=App,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "auto_envvar_prefix": "ENGIAGENT",
+    },
     epilog=exit_codes.table(),
 )
 @click.version_option(__version__, prog_name="engiagent")
-@click.pass_context
-def app(context: click.Context) -> None:
+def app() -> None:
     """Engineering problems as text in, optimised schedules with a certificate out.
 
     With --json a command prints exactly one JSON object to standard output; what is meant for
     people goes to standard error. ENGIAGENT_DEBUG=1 shows the traceback of an internal error.
     """
-    context.default_map = defaults(app, context.invoked_subcommand)
 
 
 dress(app)

@@ -11,9 +11,11 @@ import click
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.protocol import Budget
 from engiagent.ask.answers import Answered
-from engiagent.ask.asking import ANSWER, PLAN, PLANNINGS, Inquiry, read_answers
+from engiagent.ask.asking import PLAN, Inquiry, read_answers
 from engiagent.ask.cards import Staff
+from engiagent.ask.page import notes
 from engiagent.ask.plan import Open, read_plan
+from engiagent.ask.planning import PLANNINGS
 from engiagent.ask.requests import ModelError
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
@@ -28,23 +30,18 @@ _CODES = {"answered": ExitCode.FEASIBLE, "partial": ExitCode.UNDECIDED, "open": 
 
 @click.command(epilog=exit_codes.table())
 @click.argument("question", required=False)
-@click.option(
-    "--session",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="The session that the question is about; a new one without it.",
-)
+@options.folder_option("--session", "The session that the question is about; a new one without it.")
 @click.option(
     "--planning",
     type=click.Choice(PLANNINGS),
     help="Tools by name and then arguments (two-stage, the default), all schemas at once, or goals "
     "only and each specialist its calls.",
 )
-@click.option("--plan", type=click.Path(path_type=Path, dir_okay=False), help="Execute a plan.")
+@options.file_option("--plan", "Execute a plan.")
 @click.option("--engine", type=click.Choice(["anthropic"]), help="Who plans and answers.")
 @click.option("--base-url", metavar="URL", help="A server that speaks the Messages API.")
 @click.option("--model", metavar="NAME", help="Who plans and answers, for every specialist.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Of all prompts and replies.")
+@click.option("--max-tokens", type=options.COUNT, help="Of all prompts and replies.")
 @click.option(
     "--replay",
     type=options.RUN,
@@ -54,16 +51,11 @@ _CODES = {"answered": ExitCode.FEASIBLE, "partial": ExitCode.UNDECIDED, "open": 
 @click.option(
     "--answers",
     "answers_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.FILE,
     metavar="FILE",
     help="Values of open arguments, YAML: step.argument or argument: value.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="The folder of the answer; a new one below runs/ without it.",
-)
+@options.folder_option("--out", "The folder of the answer; a new one below runs/ without it.")
 @options.as_json
 def ask(
     question: str | None,
@@ -85,7 +77,7 @@ def ask(
     the trace, the recorded exchanges and a page. With --plan or --replay no model is asked.
     """
     before = {} if replay is None else read_record(replay)["asked"]
-    known = _plan_of(plan)
+    known = None if plan is None else _plan_of(plan)
     text = question or before.get("question") or (known and known.question)
     if not text:
         raise click.UsageError("QUESTION is missing")
@@ -108,9 +100,7 @@ def ask(
         return _finished(folder, lambda: inquiry.by_model(asking, budget), as_json)
 
 
-def _plan_of(path: Path | None) -> Any:
-    if path is None:
-        return None
+def _plan_of(path: Path) -> Any:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -159,6 +149,6 @@ def _say(found: Answered, folder: RunFolder) -> None:
     for item in found.findings:
         unit = "" if item["unit"] in (None, "1") else f" {item['unit']}"
         click.echo(f"  {item['label']}: {item['value']}{unit}  ({item['call']}, {item['path']})")
-    for note in found.notes():
+    for note in notes(found):
         click.echo(f"  {note}")
-    say(f"  answer     {folder.path / ANSWER}, plan {folder.path / PLAN}")
+    say(f"  answer     {folder.path / 'report.html'}, plan {folder.path / PLAN}")

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -12,13 +12,15 @@ from engiagent.ask.bench import CASES
 from engiagent.ask.bench import load_suite as load_questions
 from engiagent.ask.bench import run_suite as run_questions
 from engiagent.ask.bench import summary as summary_of_questions
-from engiagent.cli import exit_codes, options
+from engiagent.cli import options
+from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.options import FILE, FOLDER
 from engiagent.cli.output import clean, print_json, say
 from engiagent.io.files import write_atomic
 from engiagent.text import corpus_root
 
-RESULTS = Path("benchmarks") / "results"
-RECORDINGS = Path("tests") / "recorded"
+RESULTS: Final = Path("benchmarks") / "results" / "recorded.json"
+RECORDINGS: Final = Path("tests") / "recorded"
 
 
 @click.group()
@@ -27,17 +29,12 @@ def bench() -> None:
 
 
 @bench.command("ask")
-@click.argument(
-    "path", metavar="[SUITE]", required=False, type=click.Path(path_type=Path, dir_okay=False)
-)
-@click.option("--replay", is_flag=True, help="Answer from the runs in FOLDER; asks no model.")
+@click.argument("path", metavar="[SUITE]", required=False, type=FILE)
+@click.option("--replay", is_flag=True, help="Answer from the runs in DIR; asks no model.")
 @click.option("--base-url", metavar="URL", help="A server that speaks the Messages API.")
 @click.option("--model", metavar="NAME", help="Who plans and answers, for every specialist.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
-    help="Where runs and checkpoints are; by default beside the suite, or runs/ask.",
+@options.folder_option(
+    "--out", "Where runs and checkpoints are; by default beside the suite, or runs/ask."
 )
 @options.as_json
 def ask(
@@ -51,46 +48,35 @@ def ask(
     """Ask the questions of SUITE in each way of planning, and score the answers by rule.
 
     Without SUITE these are the questions on sites that come with engiagent.
-    Finished runs are kept in FOLDER/runs.sqlite; the same suite again asks only what is missing.
+    Finished runs are stored in DIR/runs.sqlite; the same suite again asks only what is missing.
     """
     known, asking = load_questions(path or CASES), Asking(model, base_url)
     if not replay:
         asking.ready()
     folder = out or (Path("runs") / "ask" if path is None else path.with_suffix(""))
     found = run_questions(known, folder, asking, replay=replay, on_run=_say_case)
-    figures_of = summary_of_questions(found)
-    content = {"schema": "engiagent-bench-ask/1", "suite": known.name, "planning": figures_of}
+    planning = summary_of_questions(found)
     if as_json:
-        print_json({**content, "runs": found})
+        content = {"suite": known.name, "planning": planning, "runs": found}
+        print_json({"schema": "engiagent-bench-ask/1", **content})
     else:
-        for way, values in figures_of.items():
+        for way, values in planning.items():
             click.echo(way)
-            for name, value in values.items():
-                click.echo(f"  {name.replace('_', ' '):<18} {value}")
-    return int(exit_codes.ExitCode.FEASIBLE)
-
-
-def _say_case(row: dict[str, Any]) -> None:
-    state = "right" if row["success"] else "open"
-    why = f": {clean(row['reason'])}" if row["reason"] else ""
-    say(f"{state:<6} {row['case']} {row['planning']} #{row['repetition']}{why}")
+            _echo(values, "  ")
+    return int(ExitCode.FEASIBLE)
 
 
 @bench.command("recorded")
-@click.argument(
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=RECORDINGS,
-    metavar="[FOLDER]",
-)
+@click.argument("folder", type=FOLDER, default=RECORDINGS, metavar="[FOLDER]")
 @options.as_json
 @click.option("--store", is_flag=True, help=f"Write the result with machine to {RESULTS}.")
 def recorded(folder: Path, as_json: bool, store: bool) -> int:
     """Replay the recorded exchanges with a language model in FOLDER, by default tests/recorded.
 
     Each recording is a run of a corpus problem; the model saw the text and its data, nothing of the
-    experts. Nobody is asked: the whole run is done again from the recorded replies, and its verdict
-    and objective are held against the experts'. The exit code is 0 when nothing wrong is claimed.
+    experts. No model is asked: the whole run is done again from the recorded replies, and its
+    verdict and objective are held against the experts'. The exit code is 0 when nothing wrong is
+    claimed.
     """
     root = corpus_root()
     places = places_by_id(root)
@@ -106,18 +92,23 @@ def recorded(folder: Path, as_json: bool, store: bool) -> int:
         )
     content = {**summary(found), "runs": [dict(vars(item)) for item in found]}
     if store:
-        _store(content, "recorded")
+        about = {"machine": machine(), "versions": versions(), **content}
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(RESULTS, json.dumps(about, indent=1) + "\n")
+        say(f"stored in {RESULTS}")
     if as_json:
         print_json({"schema": "engiagent-bench-recorded/1", **content})
     else:
-        for name, value in summary(found).items():
-            click.echo(f"{name.replace('_', ' '):<18} {value}")
-    return int(exit_codes.ExitCode.VIOLATED if content["wrong"] else exit_codes.ExitCode.FEASIBLE)
+        _echo(summary(found))
+    return int(ExitCode.VIOLATED if content["wrong"] else ExitCode.FEASIBLE)
 
 
-def _store(found: dict[str, Any], name: str) -> None:
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / f"{name}.json"
-    content = {"machine": machine(), "versions": versions(), **found}
-    write_atomic(path, json.dumps(content, indent=1) + "\n")
-    say(f"stored in {path}")
+def _echo(values: dict[str, Any], margin: str = "") -> None:
+    for name, value in values.items():
+        click.echo(f"{margin}{name.replace('_', ' '):<18} {value}")
+
+
+def _say_case(row: dict[str, Any]) -> None:
+    state = "right" if row["success"] else "open"
+    why = f": {clean(row['reason'])}" if row["reason"] else ""
+    say(f"{state:<6} {row['case']} {row['planning']} #{row['repetition']}{why}")

@@ -1,17 +1,26 @@
 """``engiagent check``."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from engiagent.cli import exit_codes, options
-from engiagent.cli.checking import CheckResult, Examiner, disturbances_in, tally
+from engiagent.cli.checking import Examiner, disturbances_in
 from engiagent.cli.ci import annotations, append_summary, markdown, write_junit
-from engiagent.cli.options import PROBLEM, further_proofs, limits, parse_settings, solve_options
+from engiagent.cli.options import (
+    FILE,
+    PROBLEM,
+    added,
+    file_option,
+    further_proofs,
+    limits,
+    parse_settings,
+    solve_options,
+)
 from engiagent.cli.output import (
     WORST,
     clean,
@@ -22,78 +31,67 @@ from engiagent.cli.output import (
     say_error,
     say_items,
 )
-from engiagent.cli.sarif import checks_to_sarif
+from engiagent.cli.results import CheckResult, tally
 from engiagent.cli.verdicts import say_verdict
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
-from engiagent.io.jsontext import dumps_canonical
 from engiagent.run.certify import title_of
 from engiagent.run.proofs import Proofs
 from engiagent.verify.disturbances import parse_disturbances
 from engiagent.verify.foreign import Reading, load_mapping
 
-READING = ("mappings", "units", "labels", "hold", "zone", "decimal")
-"""The names under which the options come to the command."""
-_FILES = (".yaml", ".yml", ".json")
+_READING: Final = ("mappings", "units", "labels", "hold", "zone", "decimal")
+"""The names under which the options about columns come to the command."""
+
+_columns = added(
+    click.option(
+        "--map",
+        "mappings",
+        multiple=True,
+        metavar="QUANTITY=COLUMN",
+        help="Which column is which quantity, or a mapping file (.yaml); repeatable.",
+    ),
+    click.option(
+        "--unit",
+        "units",
+        multiple=True,
+        metavar="COLUMN=UNIT",
+        help="The unit of a column that names none; repeatable.",
+    ),
+    click.option(
+        "--labels",
+        type=click.Choice(["start", "end"]),
+        help="Whether time stamps name the starts of periods (the default) or the ends.",
+    ),
+    click.option(
+        "--hold",
+        is_flag=True,
+        default=False,
+        help="Take powers that are given for longer periods as constant over them.",
+    ),
+    click.option("--zone", metavar="ZONE", help="The zone of stamps without an offset."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark."),
+)
 
 
-def schedule_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options about columns, units and clocks of a schedule."""
-    for option in reversed(
-        [
-            click.option(
-                "--map",
-                "mappings",
-                multiple=True,
-                metavar="QUANTITY=COLUMN",
-                help="Which column is which quantity, or a mapping file (.yaml); repeatable.",
-            ),
-            click.option(
-                "--unit",
-                "units",
-                multiple=True,
-                metavar="COLUMN=UNIT",
-                help="The unit of a column that names none; repeatable.",
-            ),
-            click.option(
-                "--labels",
-                type=click.Choice(["start", "end"]),
-                help="Whether time stamps name the starts of periods (the default) or the ends.",
-            ),
-            click.option(
-                "--hold",
-                is_flag=True,
-                default=False,
-                help="Take powers that are given for longer periods as constant over them.",
-            ),
-            click.option("--zone", metavar="ZONE", help="The zone of stamps without an offset."),
-            click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark."),
-        ]
-    ):
-        command = option(command)
-    return command
-
-
-def reading_of(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) -> Reading | None:
+def _reading(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) -> Reading | None:
     """Return how a schedule is to be read; None without any option.
 
     What stands on the command line goes before what a mapping file says.
     """
-    files = [text for text in mappings if "=" not in text and text.endswith(_FILES)]
+    files = [t for t in mappings if "=" not in t and t.endswith((".yaml", ".yml", ".json"))]
     pairs = tuple(text for text in mappings if text not in files)
     said = {name: value for name, value in given.items() if value not in (None, False)}
     if not (files or pairs or units or said):
         return None
-    asked: dict[str, Any] = {}
-    for file in files:
-        for name, value in load_mapping(Path(file)).to_dict().items():
-            asked[name] = {**asked.get(name, {}), **value} if isinstance(value, Mapping) else value
+    stated = [load_mapping(Path(file)).to_dict() for file in files]
     own = {
         "mapping": parse_settings(pairs, "--map", "battery.charge=P_ch"),
         "units": parse_settings(units, "--unit", "P_ch=kW"),
     }
-    for name, value in own.items():
-        asked[name] = {**asked.get(name, {}), **value}
+    asked: dict[str, Any] = {}
+    for name, value in (pair for part in (*stated, own) for pair in part.items()):
+        asked[name] = {**asked.get(name, {}), **value} if isinstance(value, Mapping) else value
     return Reading(**{**asked, **said})
 
 
@@ -103,29 +101,25 @@ def reading_of(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) 
     "--solution",
     "solutions",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
-    help="A schedule made by anybody: CSV, JSON, Parquet or netCDF; repeatable.",
+    help="A schedule from another tool: CSV, JSON, Parquet or netCDF; repeatable.",
 )
-@schedule_options
-@options.file_option(
+@_columns
+@file_option(
     "--certificate",
     "A certificate to verify against the inputs in PATH, by default in the folder of FILE.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
-    help="Keep --solution, what it was checked against and its certificate in a new folder.",
+@options.folder_option(
+    "--out", "Store --solution, what it was checked against and its certificate in a new folder."
 )
-@options.file_option("--junit", "Also write the results as JUnit XML.")
-@options.file_option("--sarif", "Also write what is wrong as SARIF 2.1.0, with file and line.")
+@file_option("--junit", "Also write the results as JUnit XML.")
 @click.option(
     "--github",
     is_flag=True,
     help="Also print annotations for GitHub, and a table into $GITHUB_STEP_SUMMARY.",
 )
-@options.file_option("--summary", "Also write a table of all results as Markdown.")
+@file_option("--summary", "Also write a table of all results as Markdown.")
 @click.option(
     "--disturb",
     metavar="SPEC",
@@ -139,7 +133,6 @@ def check(
     certificate: Path | None,
     out: Path | None,
     junit: Path | None,
-    sarif: Path | None,
     github: bool,
     summary: Path | None,
     disturb: str | None,
@@ -164,18 +157,18 @@ def check(
         paths = (certificate.parent,)
     if not paths:
         raise click.UsageError("Missing argument 'PATH…'.")
-    for name, given in (("--solution", solutions), ("--certificate", certificate)):
-        if given and len(paths) > 1:
-            raise click.UsageError(f"{name} belongs to one PATH")
-    for name, one in (("--certificate", certificate), ("--out", out)):
-        if one is not None and len(solutions) > 1:
-            raise click.UsageError(f"{name} belongs to one --solution")
-    reading = reading_of(**{name: limits.pop(name) for name in READING})
-    folders = any(path.is_dir() for path in paths)
-    for name, lacks in (("--map, as all about columns,", reading and not folders), ("--out", out)):
-        if lacks and not solutions:
-            raise click.UsageError(f"{name} needs --solution")
-    proofs = Proofs(exact, second_solver)
+    reading = _reading(**{name: limits.pop(name) for name in _READING})
+    columns = reading is not None and not any(path.is_dir() for path in paths)
+    for wrong, said in (
+        (solutions and len(paths) > 1, "--solution belongs to one PATH"),
+        (certificate and len(paths) > 1, "--certificate belongs to one PATH"),
+        (certificate and len(solutions) > 1, "--certificate belongs to one --solution"),
+        (out and len(solutions) > 1, "--out belongs to one --solution"),
+        (columns and not solutions, "--map, as all about columns, needs --solution"),
+        (out and not solutions, "--out needs --solution"),
+    ):
+        if wrong:
+            raise click.UsageError(said)
     noise = None if disturb is None else parse_disturbances(disturb)
     if certificate is not None and noise is None:
         noise = disturbances_in(certificate)
@@ -183,11 +176,13 @@ def check(
         solve_options(**limits),
         reading=reading,
         out=out,
-        proofs=proofs,
+        proofs=Proofs(exact, second_solver),
         disturb=noise,
         certificate=certificate,
     )
-    make_folders(place for place in (junit, sarif, summary) if place is not None)
+    for file in (junit, summary):
+        if file is not None:
+            _make_folder(file.parent)
     results: list[CheckResult] = []
     for path, solution in product(paths, solutions or (None,)):
         for result in replace(examiner, solution=solution).examine(path):
@@ -196,37 +191,9 @@ def check(
             tell(shown)
     code = exit_codes.worst(result.code for result in results)
     if len(results) > 1:
-        tell_table(results)
-    write_results(results, junit, sarif, summary, github=github)
-    if as_json:
-        only = len(results) == 1
-        print_json(results[0].to_json() if only else overall(results, code))
-    return int(code)
-
-
-def make_folders(files: Iterable[Path]) -> None:
-    """Make the folders of files that are written when all has been checked."""
-    for file in files:
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            said = f"cannot make the folder: {error.strerror}"
-            raise InputError(said, str(file.parent)) from None
-
-
-def write_results(
-    results: Sequence[CheckResult],
-    junit: Path | None,
-    sarif: Path | None,
-    summary: Path | None,
-    *,
-    github: bool,
-) -> None:
-    """Write the results in the forms that CI systems read."""
+        _tell_table(results)
     if junit is not None:
         write_junit(results, junit)
-    if sarif is not None:
-        write_atomic(sarif, dumps_canonical(checks_to_sarif(results)))
     if summary is not None:
         write_atomic(summary, markdown(results))
     if github:
@@ -234,20 +201,26 @@ def write_results(
         for line in annotations(results):
             click.echo(line, err=True)
         append_summary(results)
+    if as_json:
+        print_json(results[0].to_json() if len(results) == 1 else _overall(results, code))
+    return int(code)
 
 
-def overall(results: Sequence[CheckResult], code: exit_codes.ExitCode) -> dict[str, object]:
+def _make_folder(folder: Path) -> None:
+    """Make the folder of a file that is written when all has been checked."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder: {error.strerror}", str(folder)) from None
+
+
+def _overall(results: Sequence[CheckResult], code: exit_codes.ExitCode) -> dict[str, object]:
     """Return the JSON object of several results; the verdict is that of the worst."""
     worst = next((result for result in results if result.code == code), None)
-    return {
-        "schema": "engiagent-checks/1",
-        "verdict": worst.verdict if worst is not None else None,
-        "exit_code": int(code),
-        "results": [
-            {"path": result.path, **result.to_json(), "exit_code": int(result.code)}
-            for result in results
-        ],
-    }
+    rows = [{"path": r.path, **r.to_json(), "exit_code": int(r.code)} for r in results]
+    verdict = worst.verdict if worst is not None else None
+    about = {"schema": "engiagent-checks/1", "verdict": verdict, "exit_code": int(code)}
+    return {**about, "results": rows}
 
 
 def tell(result: CheckResult) -> None:
@@ -258,14 +231,13 @@ def tell(result: CheckResult) -> None:
     say_verdict(result, result.problem or Path(result.path).name)
     say_items("note", result.notes)
     if result.distance is not None:
-        say(f"  best       {distance_line(result.distance, result.objective or {})}")
-    if result.disturbance is not None:
-        tell_disturbance(result.disturbance, result.certificate or {})
+        say(f"  best       {_distance_line(result.distance, result.objective or {})}")
+    _tell_disturbance(result.certificate)
     if result.differences is not None:
-        tell_differences(result)
+        _tell_differences(result)
 
 
-def distance_line(found: Mapping[str, Any], goal: Mapping[str, Any]) -> str:
+def _distance_line(found: Mapping[str, Any], goal: Mapping[str, Any]) -> str:
     """Return in words how far a schedule is from the best plan that a solver finds."""
     amount = number(found["value"], goal.get("unit"))
     worse, share = found["worse_by"], found["share"]
@@ -279,11 +251,15 @@ def distance_line(found: Mapping[str, Any], goal: Mapping[str, Any]) -> str:
     return f"{amount}{doubt}; {said}"
 
 
-def tell_disturbance(found: Mapping[str, Any], certificate: Mapping[str, Any]) -> None:
+def _tell_disturbance(certificate: Mapping[str, Any]) -> None:
     """Print in how many runs with disturbances all limits hold, and which do not."""
+    levels = certificate.get("levels") or {}
+    found = (levels.get("physics") or {}).get("disturbance")
+    if found is None:
+        return
     say(clean(f"  {found['runs']} runs with {found['spec']}: limits hold in {found['held']:.1%}"))
-    algebra = (certificate.get("levels") or {}).get("algebra") or {}
-    names = {check.get("id"): title_of(check) for check in algebra.get("checks") or ()}
+    checks = (levels.get("algebra") or {}).get("checks") or ()
+    names = {check.get("id"): title_of(check) for check in checks}
     for limit in [limit for limit in found["limits"] if limit["broken"]][:WORST]:
         worst = limit["worst"]
         excess = "" if worst is None else f", at worst by {number(worst, limit['unit'] or '')}"
@@ -291,7 +267,7 @@ def tell_disturbance(found: Mapping[str, Any], certificate: Mapping[str, Any]) -
         say(clean(f"    {name}: violated in {limit['broken']:.1%}{excess}"))
 
 
-def tell_differences(result: CheckResult) -> None:
+def _tell_differences(result: CheckResult) -> None:
     """Print whether the stored certificate holds, and where it does not."""
     differences = result.differences or ()
     if result.verified:
@@ -306,7 +282,7 @@ def tell_differences(result: CheckResult) -> None:
         say(f"    and {len(wrong) - WORST} more; --json lists all")
 
 
-def tell_table(results: Sequence[CheckResult]) -> None:
+def _tell_table(results: Sequence[CheckResult]) -> None:
     """Print a line for each of several results."""
     say("")
     width = max(len(result.path) for result in results)

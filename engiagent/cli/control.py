@@ -13,7 +13,7 @@ import click
 from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.options import PROBLEM, file_option, limits, solve_options
+from engiagent.cli.options import COUNT, PROBLEM, file_option, limits, solve_options
 from engiagent.cli.output import moving_line, number, print_json, refuse_used, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
@@ -42,12 +42,10 @@ PAGE = "loop.html"
 
 @click.command(epilog=exit_codes.table())
 @click.argument("source", type=PROBLEM, metavar="PLANT|BLUEPRINT")
-@click.option(
-    "--steps", type=click.IntRange(min=1), help="Periods to apply; default all there are."
-)
+@click.option("--steps", type=COUNT, help="Periods to apply; default all there are.")
 @click.option(
     "--horizon",
-    type=click.IntRange(min=1),
+    type=COUNT,
     metavar="N",
     help="Periods that each plan looks ahead; by default a day, at most half of the data.",
 )
@@ -92,14 +90,11 @@ PAGE = "loop.html"
 @click.option(
     "--certify",
     is_flag=True,
-    help="Let the checker judge the plan of each step, and keep plans and certificate.",
+    help="Let the checker judge the plan of each step, and store plans and certificate.",
 )
 @click.option("--force", is_flag=True, help="Replace an earlier loop in DIR.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Folder of the loop; by default one below runs/ named by the plant.",
+@options.folder_option(
+    "--out", "Folder of the loop; by default one below runs/ named by the plant."
 )
 @options.settings("Give or replace a value of the plant, as battery.initial_energy=40kWh")
 @limits
@@ -126,12 +121,11 @@ def control(
     States are measured from the plant's own initial values on; forecasts are its own series.
     """
     blueprint, data, name = read_source(source, settings)
-    cluster = None
-    if not (Blueprint.is_in(source) or is_run_folder(source)):
-        cluster = cluster_of(Problem.load(source))
+    stated = not (Blueprint.is_in(source) or is_run_folder(source))
+    cluster = cluster_of(Problem.load(source)) if stated else None
     if per_building and cluster is None:
         raise InputError("--per-building needs a cluster", str(source), expected="buildings: {…}")
-    folder = out or Path("runs") / f"control-{name}"
+    folder, solving = out or Path("runs") / f"control-{name}", solve_options(**given)
     refuse_used(folder, force)
     # A function stands in a module of the user, beside the plant or where the command is called.
     sys.path[:0] = [str(Path.cwd()), str(data.resolve())]
@@ -145,7 +139,7 @@ def control(
             signals=signals,
             actual=actual,
             end=end,
-            options=solve_options(**given),
+            options=solving,
             certify=certify,
             on_step=None if show is None else _progress(show),
         )
@@ -157,23 +151,23 @@ def control(
             for text in against
         }
     rivals = {text: other.figures for text, other in found.items()}
-    folder.mkdir(parents=True, exist_ok=True)
+    files: dict[str, str | bytes] = {}
     for text, other in found.items():
         if other.record is not None:
-            write_atomic(folder / f"against-{Path(text).stem}.csv", as_csv(other.record))
+            files[f"against-{Path(text).stem}.csv"] = as_csv(other.record)
         if other.loop is not None:
             notes = f"{text}: {lead(other.loop)} {other.loop.stopped}".strip()
             loop = replace(loop, notes=(*loop.notes, notes))
     for rule in per_building:
-        record, more = of_each_building(loop, rule, end=end, options=solve_options(**given))
+        record, more = of_each_building(loop, rule, end=end, options=solving)
         loop = replace(loop, notes=(*loop.notes, *more))
         rivals[f"per building, {rule}"] = assess(loop, record)
-        write_atomic(folder / f"per-building-{rule}.csv", as_csv(record))
+        files[f"per-building-{rule}.csv"] = as_csv(record)
     compared = {rule: [f.to_dict() for f in figures] for rule, figures in rivals.items()}
     about = {**loop.to_dict(), "against": compared, "plant": _plant(plant)}
-    write_atomic(folder / LOOP, dumps_canonical({"problem": name, **about}))
-    write_atomic(folder / PAGE, page(loop, f"Closed loop: {name}", rivals))
-    _write(loop, folder)
+    files[LOOP] = dumps_canonical({"problem": name, **about})
+    files[PAGE] = page(loop, f"Closed loop: {name}", rivals)
+    _write(loop, folder, files)
     _say(loop, rivals, folder, name)
     if certify:
         certificate = certify_loop(folder)
@@ -181,7 +175,9 @@ def control(
         say(f"  verdict    {certificate.line}")
     if as_json:
         print_json({"problem": name, "run": str(folder), **about})
-    return int(_code(loop))
+    if loop.stopped:
+        return int(ExitCode.UNDECIDED)
+    return int(ExitCode.VIOLATED if loop.relaxed else ExitCode.FEASIBLE)
 
 
 def _progress(show: Callable[[str], None]) -> Callable[[int, int], None]:
@@ -206,7 +202,10 @@ def _plant(place: str) -> dict[str, str | None]:
     return {"name": place, "sha256": sha256_bytes(file.read_bytes()) if file.is_file() else None}
 
 
-def _write(loop: ClosedLoop, folder: Path) -> None:
+def _write(loop: ClosedLoop, folder: Path, files: Mapping[str, str | bytes]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        write_atomic(folder / name, content)
     for stale in (folder / CERTIFICATE, *(folder / PLANS).glob("*")):
         stale.unlink(missing_ok=True)
     for step, plan in enumerate(loop.plans):
@@ -236,22 +235,17 @@ def _say(
     for error in prediction_errors(loop) if loop.runner.plant is not None else ():
         off = f"{error.mean:.3g} {error.unit} off, {error.worst:.3g} {error.unit} at worst"
         say(f"  predicted  {error.state} {off}, at {error.at}")
-    say_items(
-        "broken",
-        (
-            f"{b.times} times {b.limit}, which plans kept, by {b.worst:.3g} {b.unit} at {b.place}"
-            for b in broken_limits(loop)
-        ),
+    broken = (
+        f"{b.times} times {b.limit}, which plans kept, by {b.worst:.3g} {b.unit} at {b.place}"
+        for b in broken_limits(loop)
     )
-    say(f"  a step     {1000 * float(sorted(loop.seconds)[len(loop.seconds) // 2]):.0f} ms")
+    say_items("broken", broken)
     first = loop.controls[0].step
-    say_items(
-        "relaxed",
-        (
-            f"{loop.times[c.step - first]}: {loop.relaxed_limits(c) or c.outcome}; {loop.reason(c)}"
-            for c in loop.relaxed
-        ),
+    relaxed = (
+        f"{loop.times[c.step - first]}: {loop.relaxed_limits(c) or c.outcome}; {loop.reason(c)}"
+        for c in loop.relaxed
     )
+    say_items("relaxed", relaxed)
     if loop.stopped:
         say(f"  stopped    {loop.stopped}")
     say_items("note", loop.notes)
@@ -268,9 +262,3 @@ def _figures(found: Sequence[Figure]) -> str:
         for f in found
         if f.value or f.name != "export"
     )
-
-
-def _code(loop: ClosedLoop) -> ExitCode:
-    if loop.stopped:
-        return ExitCode.UNDECIDED
-    return ExitCode.VIOLATED if loop.relaxed else ExitCode.FEASIBLE

@@ -1,12 +1,8 @@
-"""``engiagent doctor``: what is installed, what is missing, and whether a solve works."""
+"""``engiagent doctor``: which solvers are there, and whether a solve works."""
 
 import os
 import platform
-import re
 import sys
-from importlib import metadata
-from importlib.metadata import PackageNotFoundError, version
-from itertools import takewhile
 from typing import Any
 
 import click
@@ -14,95 +10,63 @@ import click
 from engiagent import __version__
 from engiagent.cli import options
 from engiagent.cli.output import print_json
+from engiagent.run.sandbox.running import layers
 from engiagent.solvers.registry import BACKENDS, adapter
-
-OLDEST_PYTHON = (3, 11)
 
 
 @click.command()
 @options.as_json
 def doctor(as_json: bool) -> int:
-    """Look at the installation and try a solve.
+    """Look at the solvers and the machine, and try a solve; 'pip check' looks at packages.
 
-    Exit code 1 when something is missing or does not work.
+    Exit code 1 when the solve does not work.
     """
     report = examine()
     if as_json:
         print_json(report)
-    else:
-        for line in lines(report):
-            click.echo(line)
+        return 0 if report["ok"] else 1
+    click.echo(f"engiagent  {report['engiagent']}")
+    click.echo(f"Python     {report['python']}  {report['executable']}")
+    click.echo(f"platform   {report['platform']}, {report['cores']} cores")
+    for solver in report["solvers"]:
+        state = solver["version"] or f"not installed: {solver['install']}"
+        click.echo(f"solver     {solver['backend']:<16} {state:<12} {', '.join(solver['solves'])}")
+    held, test = report["sandbox"], report["self_test"]
+    refused = f"; no {' and no '.join(held['missing'])}: scripts are refused"
+    click.echo(f"sandbox    {held['layers']}{refused if held['missing'] else ''}")
+    state = f"works ({test['seconds']} s)" if test["ok"] else f"FAILS: {test['text']}"
+    click.echo(f"self-test  a solve in a child process {state}")
     return 0 if report["ok"] else 1
 
 
 def examine() -> dict[str, Any]:
     """Return what there is to know about the installation."""
-    packages = [_package(text) for text in _required()]
-    missing = [entry for entry in packages if not entry["ok"]]
-    self_test = _self_test()
-    install = " ".join(f"'{entry['requirement']}'" for entry in missing)
+    self_test, held = _self_test(), layers()
     return {
-        "schema": "engiagent-doctor/1",
-        "ok": not missing and self_test["ok"] and sys.version_info >= OLDEST_PYTHON,
+        "schema": "engiagent-doctor/2",
+        "ok": self_test["ok"],
         "engiagent": __version__,
         "python": platform.python_version(),
         "executable": sys.executable,
         "platform": platform.platform(),
         "cores": os.cpu_count(),
-        "memory_mb": _memory_mb(),
-        "packages": packages,
-        "solvers": _solvers(),
+        "solvers": [_solver(backend) for backend in BACKENDS],
+        "sandbox": {"layers": str(held), "missing": list(held.missing)},
         "self_test": self_test,
-        "fix": f"{sys.executable} -m pip install {install}" if missing else None,
     }
 
 
-def _required() -> list[str]:
-    """Return the requirements that the installed package declares, without those of extras."""
-    try:
-        declared = metadata.requires("engiagent") or []
-    except PackageNotFoundError:
-        return []
-    return [text for text in declared if "extra ==" not in text]
-
-
-def _package(requirement: str) -> dict[str, Any]:
-    text = requirement.split(";")[0].strip()
-    name = re.split(r"[^\w.-]", text, maxsplit=1)[0]
-    try:
-        found: str | None = version(name)
-    except PackageNotFoundError:
-        found = None
-    old = found is not None and _too_old(found, text.removeprefix(name))
-    return {"name": name, "requirement": text, "version": found, "ok": bool(found) and not old}
-
-
-def _too_old(found: str, bounds: str) -> bool:
-    """Whether a version is below the floor ``>=…`` of a requirement."""
-    floor = next((b.strip()[2:] for b in bounds.split(",") if b.strip().startswith(">=")), "0")
-    return _release(found) < _release(floor)
-
-
-def _release(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in takewhile(str.isdigit, text.split(".")))
-
-
-def _solvers() -> list[dict[str, Any]]:
-    """Return every backend with the version of its library, or how to install it."""
-    found = []
-    for backend in BACKENDS:
-        solver = adapter(backend)
-        missing = solver.missing()
-        found.append(
-            {
-                "backend": backend,
-                "name": solver.name,
-                "version": None if missing else solver.version(),
-                "solves": list(solver.classes),
-                "install": solver.install if missing else None,
-            }
-        )
-    return found
+def _solver(backend: str) -> dict[str, Any]:
+    """Return a backend with the version of its library, or how to install it."""
+    solver = adapter(backend)
+    missing = solver.missing()
+    return {
+        "backend": backend,
+        "name": solver.name,
+        "version": None if missing else solver.version(),
+        "solves": list(solver.classes),
+        "install": solver.install if missing else None,
+    }
 
 
 def _self_test() -> dict[str, Any]:
@@ -131,36 +95,3 @@ def _self_test() -> dict[str, Any]:
         return {"ok": False, "text": f"{type(error).__name__}: {error}", "seconds": None}
     ok = result.objective is not None and abs(result.objective - 36) < 1e-9
     return {"ok": ok, "text": result.reason, "seconds": round(result.seconds, 3)}
-
-
-def _memory_mb() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 10**6
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def lines(report: dict[str, Any]) -> list[str]:
-    """Return the report as lines for people."""
-    result = [
-        f"engiagent  {report['engiagent']}",
-        f"Python     {report['python']}  {report['executable']}",
-        f"platform   {report['platform']}",
-        f"machine    {report['cores']} cores, {report['memory_mb'] or 'unknown'} MB of memory",
-        "packages",
-    ]
-    for entry in report["packages"]:
-        state = entry["version"] or "missing"
-        mark = "  " if entry["ok"] else "! "
-        result.append(f"  {mark}{entry['name']:<16} {state:<12} needs {entry['requirement']}")
-    result.append("solvers")
-    for solver in report["solvers"]:
-        state = solver["version"] or f"not installed: {solver['install']}"
-        result.append(f"    {solver['backend']:<16} {state:<12} {', '.join(solver['solves'])}")
-    test = report["self_test"]
-    state = f"works ({test['seconds']} s)" if test["ok"] else f"FAILS: {test['text']}"
-    result.append(f"self-test  a solve in a child process {state}")
-    if report["fix"]:
-        result.append(f"to repair  {report['fix']}")
-    result.append("all is well" if report["ok"] else "something is wrong, see above")
-    return result

@@ -7,12 +7,11 @@ import click
 
 from engiagent.blueprint import Blueprint
 from engiagent.cli import options
-from engiagent.cli.output import print_json, say
+from engiagent.cli.output import print_json, say, written
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.exchange import import_model as read
 from engiagent.formulations.exchange import write_lp, write_mps
 from engiagent.formulations.latex import emit_latex
-from engiagent.io.files import write_atomic
 from engiagent.report import write_batch, write_report
 from engiagent.report.artefacts import holds_run
 from engiagent.run.inputs import problem_folder_of
@@ -23,12 +22,7 @@ FORMS = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
 @click.command()
 @click.argument("blueprint", type=click.Path(path_type=Path))
 @click.option("--to", type=click.Choice(FORMS), required=True, help="The form.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write; standard output otherwise.",
-)
+@click.option("-o", "--output", type=options.FILE, help="File to write; standard output otherwise.")
 def emit(blueprint: Path, to: str, output: Path | None) -> None:
     """Write BLUEPRINT in a form that other tools read.
 
@@ -36,11 +30,7 @@ def emit(blueprint: Path, to: str, output: Path | None) -> None:
     any solver, and latex is a document that says what the blueprint says.
     """
     text = _emitter(to)(Blueprint.load(blueprint), problem_folder_of(blueprint))
-    if output is None:
-        click.echo(text, nl=not text.endswith("\n"))
-    else:
-        write_atomic(output, text)
-        say(f"written to {output}")
+    written(text if text.endswith("\n") else f"{text}\n", output)
 
 
 def _emitter(form: str) -> Callable[[Blueprint, Path], str]:
@@ -80,10 +70,7 @@ def report(run: Path, as_json: bool) -> None:
 @click.command("import")
 @click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
 @click.option(
-    "-o",
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Blueprint to write; standard output otherwise.",
+    "-o", "--out", type=options.FILE, help="Blueprint to write; standard output otherwise."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; needs --out.")
 def import_model(model: Path, out: Path | None, as_json: bool) -> None:
@@ -91,33 +78,25 @@ def import_model(model: Path, out: Path | None, as_json: bool) -> None:
 
     MODEL ends in .lp or .mps. Names such as x[3] or flow_a_b become indexed variables and
     constraints; every number stays as it is in the file. Read are linear constraints, a linear
-    objective, bounds and whole numbers; everything else is refused with its line.
+    objective, bounds and integrality; everything else is refused with its line.
     """
     if as_json and out is None:
         raise click.UsageError("--json needs --out, since the blueprint is JSON too.")
     blueprint = read(model)
-    core = blueprint.core
+    core, extended = blueprint.core, blueprint.extended_analysis_and_robustness
     sizes = {
         "variables": len(core.decision_variables),
         "constraints": len(core.constraints),
         "sets": len(core.sets),
         "parameters": len(core.parameters),
     }
+    written(blueprint.to_json(), out)
     if out is None:
-        click.echo(blueprint.to_json(), nl=False)
         return
-    write_atomic(out, blueprint.to_json())
-    say(f"written to {out}: " + ", ".join(f"{count} {name}" for name, count in sizes.items()))
-    extended = blueprint.extended_analysis_and_robustness
+    say("  " + ", ".join(f"{count} {name}" for name, count in sizes.items()))
     assumptions = [item["content"] for item in extended.key_assumptions] if extended else []
     for text in assumptions:
         say(f"  assumed: {text}")
     if as_json:
-        print_json(
-            {
-                "schema": "engiagent-import/1",
-                "blueprint": str(out),
-                **sizes,
-                "assumptions": assumptions,
-            }
-        )
+        about = {"schema": "engiagent-import/1", "blueprint": str(out)}
+        print_json({**about, **sizes, "assumptions": assumptions})

@@ -43,23 +43,11 @@ MEANINGS = {
     ExitCode.INTERRUPTED: "interrupted",
 }
 
-LIMITED = ("limit", "feasible")
-"""Statuses of a solver that stopped before it was done."""
-
 # From bad to worse: a corpus in which anything is interrupted, unreadable, wrong … is just that.
 _WORST_LAST = (
-    ExitCode.FEASIBLE,
-    ExitCode.INFEASIBLE,
-    ExitCode.ILL_POSED,
-    ExitCode.SOLVED,
-    ExitCode.UNDECIDED,
-    ExitCode.LIMIT,
-    ExitCode.VIOLATED,
-    ExitCode.ENDPOINT,
-    ExitCode.SANDBOX,
-    ExitCode.USAGE,
-    ExitCode.INTERNAL,
-    ExitCode.INTERRUPTED,
+    *(ExitCode.FEASIBLE, ExitCode.INFEASIBLE, ExitCode.ILL_POSED, ExitCode.SOLVED),
+    *(ExitCode.UNDECIDED, ExitCode.LIMIT, ExitCode.VIOLATED, ExitCode.ENDPOINT),
+    *(ExitCode.SANDBOX, ExitCode.USAGE, ExitCode.INTERNAL, ExitCode.INTERRUPTED),
 )
 
 
@@ -72,9 +60,8 @@ def of_verdict(verdict: str | None, solver_status: str | None = None) -> ExitCod
     """Return the exit code of a verdict; an unknown one counts as undecided."""
     known = VERDICTS.get(verdict or "")
     code = ExitCode.UNDECIDED if known is None else ExitCode(known.exit_code)
-    if code is ExitCode.UNDECIDED and solver_status in LIMITED:
-        return ExitCode.LIMIT
-    return code
+    stopped = solver_status in ("limit", "feasible")  # before it was done
+    return ExitCode.LIMIT if code is ExitCode.UNDECIDED and stopped else code
 
 
 def of_error(error: Exception) -> ExitCode:

@@ -1,6 +1,5 @@
 """Blueprint files under static analysis: which files, what was found, and where in the file."""
 
-import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,31 +25,19 @@ from engiagent.text.corpus import TEXT_SUFFIXES
 from engiagent.text.problem import PLANT_FILE, PLANT_MARK, PLANT_SUFFIXES
 
 _BLOCK: Final = re.compile(r"^ {0,3}(?:`{3,}|~{3,}) *yaml engiagent", re.MULTILINE)
+_MARKS: Final = dict.fromkeys(PLANT_SUFFIXES, PLANT_MARK) | dict.fromkeys(TEXT_SUFFIXES, _BLOCK)
+"""By the ending of a file what says of it that it is a plant."""
 _GROUPS: Final = ("sets", "parameters", "decision_variables", "expressions", "constraints")
-_DATA_PLACE: Final = re.compile(
-    r"([^:\n]+\.(?:csv|xlsx|parquet|nc)):(\d+)(?::(\d+))?: ", re.IGNORECASE
-)
 _PATH_IN_MESSAGE: Final = re.compile(r"(?:[^:]+: )?(core_model_elements[\w.\[\]]*|[a-z_]+)[ :]")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A diagnostic with its place in the blueprint file.
-
-    Attributes
-    ----------
-    region
-        The value concerned, or the one character in its text that a column names.
-    source
-        The line of the file on which the region begins.
-    related
-        The data file, its line and its column that the message speaks of.
-    """
+    """A diagnostic with its place in the blueprint file."""
 
     diagnostic: Diagnostic
-    region: Region
-    source: str
-    related: tuple[Path, Region] | None = None
+    region: Region  # the value concerned, or the one character in its text that a column names
+    source: str  # the line of the file on which the region begins
 
 
 @dataclass(frozen=True)
@@ -67,57 +54,36 @@ class ProgramKind:
 
 @dataclass(frozen=True)
 class LintedFile:
-    """What static analysis says of one file.
-
-    Attributes
-    ----------
-    kind
-        ``programme`` or ``definitions``; None when the file cannot be read.
-    program
-        What the compiler makes of it; None when errors leave it open.
-    error
-        Why the file is no blueprint that can be read; None when it is one.
-    error_region
-        Where in the file, as far as is known.
-    """
+    """What static analysis says of one file."""
 
     path: Path
-    kind: str | None = None
+    kind: str | None = None  # programme or definitions; None when the file cannot be read
     findings: tuple[Finding, ...] = ()
-    program: ProgramKind | None = None
+    program: ProgramKind | None = None  # what the compiler makes of it; None where errors are
     variables: int = 0
     constraints: int = 0
     missing: tuple[str, ...] = ()
-    error: str | None = None
+    error: str | None = None  # why the file is no blueprint that can be read
     error_region: Region | None = None
 
     def count(self, severity: str) -> int:
         """Return how many findings have a severity."""
-        return sum(1 for item in self.findings if item.diagnostic.severity == severity)
+        return sum(item.diagnostic.severity == severity for item in self.findings)
 
 
 def blueprint_files(names: Iterable[str]) -> tuple[Path, ...]:
-    """Return the files that names of files and folders and patterns stand for, each once.
+    """Return the files that names of files and folders stand for, each once.
 
     A folder stands for all blueprints and plants below it, hidden folders left out: every
     ``.json`` file that says of itself to be one, plant files, and texts with a plant block.
     """
     found: dict[Path, None] = {}
-    for name in names:
-        path = Path(name)
-        if path.is_dir():
-            chosen = list(_below(path))
-            if not chosen:
-                raise InputError(f"there is no blueprint or plant below {name}")
-        elif path.exists() or not glob.has_magic(name):
-            chosen = [path]
-            if not path.exists():
-                raise InputError(f"{name} is not there")
-        else:
-            matches = sorted(Path(match) for match in glob.glob(name, recursive=True))
-            chosen = [path for path in matches if path.is_file()]
-            if not chosen:
-                raise InputError(f"no file fits {name}")
+    for path in map(Path, names):
+        chosen = list(_below(path)) if path.is_dir() else [path]
+        if not chosen:
+            raise InputError(f"there is no blueprint or plant below {path}")
+        if not path.exists():
+            raise InputError(f"{path} is not there")
         found |= dict.fromkeys(chosen)
     return tuple(found)
 
@@ -125,18 +91,15 @@ def blueprint_files(names: Iterable[str]) -> tuple[Path, ...]:
 def _below(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(place) / name
-            if path.is_file() and _is_stated(path):
-                yield path
+        paths = (Path(place) / name for name in sorted(names))
+        yield from (path for path in paths if path.is_file() and _is_stated(path))
 
 
 def _is_stated(path: Path) -> bool:
     """Whether a file says of itself that it is a blueprint or a plant."""
     if path.name == PLANT_FILE or says_blueprint(path):
         return True
-    marks = dict.fromkeys(PLANT_SUFFIXES, PLANT_MARK) | dict.fromkeys(TEXT_SUFFIXES, _BLOCK)
-    mark = marks.get(path.suffix.lower())
+    mark = _MARKS.get(path.suffix.lower())
     try:
         return mark is not None and bool(mark.search(path.read_text("utf-8", errors="replace")))
     except OSError:
@@ -145,16 +108,18 @@ def _is_stated(path: Path) -> bool:
 
 def lint_file(path: Path) -> LintedFile:
     """Analyse one file; what makes it unreadable is part of the answer, never an exception."""
-    if path.suffix.lower() in PROBLEM_SUFFIXES and not Blueprint.is_in(path):
-        return _lint_plant(path)
     try:
+        if path.suffix.lower() in PROBLEM_SUFFIXES and not Blueprint.is_in(path):
+            return _lint_plant(path)
         blueprint = Blueprint.load(path)
     except EngiagentError as error:
-        return _unreadable(path, error)
+        return LintedFile(path, error=str(error), error_region=_region_of(error, path))
     folder = problem_folder_of(path)
-    return (_lint_definitions if blueprint.kind == "definitions" else _lint_programme)(
-        path, blueprint, folder
-    )
+    if blueprint.kind != "definitions":
+        return _lint_programme(path, blueprint, folder)
+    missing = tuple(p.name for p in blueprint.core.parameters if p.status == "missing")
+    findings = _found(check_definitions(blueprint, folder), blueprint, blueprint, path)
+    return LintedFile(path, blueprint.kind, findings, missing=missing)
 
 
 def _lint_plant(path: Path) -> LintedFile:
@@ -169,59 +134,40 @@ def _lint_plant(path: Path) -> LintedFile:
     except PlantError as error:
         found = tuple(_stated_wrong(one, path, lines) for one in error.errors)
         return LintedFile(path, "programme", found)
-    except EngiagentError as error:
-        return _unreadable(path, error)
     analysis = analyse(full, problem.folder)
     program = _compiled(full, problem.folder)[1]
     return LintedFile(path, "programme", (), program, analysis.variables, analysis.constraints)
 
 
 def _stated_wrong(error: InputError, path: Path, lines: Sequence[str]) -> Finding:
-    """Return an error of a plant file; of a file that it includes, that is what is related."""
-    line, column = error.line or 1, error.column or 1
-    place = Region(line, column, line, column + 1)
-    if error.file not in (None, path.name):
-        finding = Diagnostic("EB014", "error", "line 1", str(error))
-        return Finding(
-            finding, Region(1, 1, 1, 2), lines[0], (path.parent / str(error.file), place)
-        )
-    text = replace(error, file=None, line=None, column=None)
-    finding = Diagnostic("EB014", "error", f"line {line}", str(text), error.column)
+    """Return an error of a plant file; one of a file that it includes stands at its first line."""
+    line, column, text = error.line or 1, error.column, str(error)
+    if error.file in (None, path.name):
+        text = str(replace(error, file=None, line=None, column=None))
+    else:
+        line, column = 1, None
+    finding = Diagnostic("EB014", "error", f"line {line}", text, column)
+    place = Region(line, column or 1, line, (column or 1) + 1)
     return Finding(finding, place, lines[line - 1] if line <= len(lines) else "")
 
 
-def _lint_definitions(path: Path, blueprint: Blueprint, folder: Path) -> LintedFile:
-    found = check_definitions(blueprint, folder)
-    missing = tuple(p.name for p in blueprint.core.parameters if p.status == "missing")
-    findings = _found(found, blueprint, blueprint, path, folder)
-    return LintedFile(path, blueprint.kind, findings, missing=missing)
-
-
 def _lint_programme(path: Path, blueprint: Blueprint, folder: Path) -> LintedFile:
+    found: Sequence[Diagnostic]
     try:
         full = expand(blueprint)
-    except BlueprintError as error:
-        found = error.diagnostics
-        return LintedFile(path, blueprint.kind, _found(found, blueprint, blueprint, path, folder))
     except EngiagentError as error:
         # What a component lacks is said of the component by the one that builds it.
         place = _component_path(str(error), blueprint)
         found = (Diagnostic("EB014", "error", place, str(error)),)
-        return LintedFile(path, blueprint.kind, _found(found, blueprint, blueprint, path, folder))
+        found = error.diagnostics if isinstance(error, BlueprintError) else found
+        return LintedFile(path, blueprint.kind, _found(found, blueprint, blueprint, path))
     analysis = analyse(full, folder)
     found, program = analysis.diagnostics, None
     if not analysis.errors and not analysis.missing:
         more, program = _compiled(full, folder)
         found = (*more, *found)
-    return LintedFile(
-        path,
-        blueprint.kind,
-        _found(found, full, blueprint, path, folder),
-        program,
-        analysis.variables,
-        analysis.constraints,
-        analysis.missing,
-    )
+    size = (analysis.variables, analysis.constraints, analysis.missing)
+    return LintedFile(path, blueprint.kind, _found(found, full, blueprint, path), program, *size)
 
 
 def _compiled(full: Blueprint, folder: Path) -> tuple[tuple[Diagnostic, ...], ProgramKind | None]:
@@ -235,39 +181,31 @@ def _compiled(full: Blueprint, folder: Path) -> tuple[tuple[Diagnostic, ...], Pr
     return (), ProgramKind(found.problem_class, found.convexity, structure)
 
 
-def _unreadable(path: Path, error: EngiagentError) -> LintedFile:
-    region = None
+# -- where ----------------------------------------------------------------------------------------
+
+
+def _region_of(error: EngiagentError, path: Path) -> Region | None:
+    """Return where in a file the error is that keeps it from being read, as far as is known."""
     if isinstance(error, InputError) and error.line is not None:
         column = error.column or 1
-        region = Region(error.line, column, error.line, column + 1)
-    elif match := _PATH_IN_MESSAGE.match(str(error)):
-        try:
-            places = JsonPlaces(path.read_text(encoding="utf-8"))
-            region = places.region(path_steps(match[1]))
-        except (OSError, ValueError, IndexError, KeyError):
-            region = None  # no JSON to look into, or another message than one of the schema
-    return LintedFile(path, error=str(error), error_region=region)
+        return Region(error.line, column, error.line, column + 1)
+    match = _PATH_IN_MESSAGE.match(str(error))
+    try:
+        places = JsonPlaces(path.read_text(encoding="utf-8"))
+        return None if match is None else places.region(path_steps(match[1]))
+    except (OSError, ValueError, IndexError, KeyError):
+        return None  # no JSON to look into, or another message than one of the schema
 
 
 def _found(
-    diagnostics: Sequence[Diagnostic], full: Blueprint, written: Blueprint, path: Path, folder: Path
+    diagnostics: Sequence[Diagnostic], full: Blueprint, written: Blueprint, path: Path
 ) -> tuple[Finding, ...]:
     places, result = JsonPlaces(path.read_text(encoding="utf-8")), []
     for diagnostic in diagnostics:
         steps = _written_path(path_steps(diagnostic.path), full, written)
         region = _region(steps, diagnostic.column, places)
-        source, related = places.line_text(region.line), _related(diagnostic.message, folder)
-        result.append(Finding(diagnostic, region, source, related))
+        result.append(Finding(diagnostic, region, places.line_text(region.line)))
     return tuple(result)
-
-
-def _related(message: str, folder: Path) -> tuple[Path, Region] | None:
-    """Return the place in a data file with which a message of its reader begins."""
-    match = _DATA_PLACE.match(message)
-    if match is None:
-        return None
-    line, column = int(match[2]), int(match[3] or 1)
-    return folder / match[1], Region(line, column, line, column + 1)
 
 
 def _region(steps: tuple[Step, ...], column: int | None, places: JsonPlaces) -> Region:
@@ -288,8 +226,11 @@ def _written_path(steps: tuple[Step, ...], full: Blueprint, written: Blueprint) 
     if full is written or len(steps) < 3 or steps[1] not in _GROUPS:
         return steps
     group, position = str(steps[1]), int(steps[2])
-    name = _label(getattr(full.core, group)[position])
-    own = [_label(item) for item in getattr(written.core, group)]
+    labels, own = (
+        [str(getattr(item, "constraint_id", None) or item.name) for item in getattr(core, group)]
+        for core in (full.core, written.core)
+    )
+    name = labels[position]
     if name in own:
         return (steps[0], group, own.index(name), *steps[3:])
     owners = [
@@ -300,12 +241,10 @@ def _written_path(steps: tuple[Step, ...], full: Blueprint, written: Blueprint) 
     return (steps[0], "components", max(owners)[1]) if owners else (steps[0], "components")
 
 
-def _label(item: object) -> str:
-    return str(getattr(item, "constraint_id", None) or getattr(item, "name", ""))
-
-
 def _component_path(message: str, blueprint: Blueprint) -> str:
-    for position, component in enumerate(blueprint.core.components):
-        if f"component {component.name} (" in message:
-            return f"core_model_elements.components[{position}]"
-    return "core_model_elements.components"
+    found = (
+        f"core_model_elements.components[{position}]"
+        for position, component in enumerate(blueprint.core.components)
+        if f"component {component.name} (" in message
+    )
+    return next(found, "core_model_elements.components")

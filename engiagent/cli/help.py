@@ -5,7 +5,6 @@ from importlib.resources import files
 from typing import Final
 
 import click
-from click.core import ParameterSource
 
 from engiagent.cli.output import LOUDNESS
 
@@ -27,7 +26,10 @@ def dress(command: click.Command, path: tuple[str, ...] = ()) -> None:
     """Give a command, and those below it, examples and the options --quiet and --verbose."""
     command.epilog = ending(" ".join(path), command.epilog)
     if not isinstance(command, click.Group) or not path:
-        command.params += [_quiet(), _verbose()]
+        command.params += [
+            _loudness(["-q", "--quiet"], "quiet", "Say nothing but errors; results still come."),
+            _loudness(["-v", "--verbose"], "verbose", "Tell every stage as it goes."),
+        ]
     if isinstance(command, click.Group):
         for name, below in command.commands.items():
             dress(below, (*path, name))
@@ -58,23 +60,9 @@ def ending(path: str, epilog: str | None) -> str | None:
     return "\n\n".join(parts) or None
 
 
-def _quiet() -> click.Option:
-    return _loudness(["-q", "--quiet"], "quiet", "Say nothing but errors; results still come.")
-
-
-def _verbose() -> click.Option:
-    return _loudness(["-v", "--verbose"], "verbose", "Tell every stage as it goes.")
-
-
 def _loudness(names: list[str], word: str, said: str) -> click.Option:
     def choose(context: click.Context, option: click.Parameter, given: bool) -> None:
-        if not given:
-            return
-        before, was_said = context.meta.get(LOUDNESS, (word, False))
-        said = context.get_parameter_source(word) is not ParameterSource.DEFAULT_MAP
-        if before != word and said and was_said:
+        if given and context.meta.setdefault(LOUDNESS, word) != word:
             raise click.UsageError("--quiet and --verbose exclude each other", context)
-        if said or not was_said:
-            context.meta[LOUDNESS] = (word, said)
 
     return click.Option(names, is_flag=True, expose_value=False, callback=choose, help=said)

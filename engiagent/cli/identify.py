@@ -76,16 +76,10 @@ def _column(role: str, about: str) -> options.Decorator:
 @click.option(
     "--starts", type=click.IntRange(1, 64), default=4, show_default=True, help="Of the search."
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the starts."
-)
 @options.file_option("--template", "A plant file that gets the identified zones.")
 @click.option("--force", is_flag=True, help="Replace what an earlier call left in DIR.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Folder for plant file, report and record; by default one below runs/.",
+@options.folder_option(
+    "--out", "Folder for plant file, report and record; by default one below runs/."
 )
 @options.as_json
 def identify(
@@ -98,7 +92,6 @@ def identify(
     zone: str | None,
     step: str | None,
     starts: int,
-    seed: int,
     template: Path | None,
     force: bool,
     out: Path | None,
@@ -124,15 +117,13 @@ def identify(
             share=held_back,
             residual=residual,
             starts=starts,
-            seed=seed,
             on_fit=show and (lambda name: show(f"fitting {name}")),
         )
     files: dict[str, str | bytes] = {RECORD: dumps_canonical(found.to_dict()), PAGE: page(found)}
     if not found.unknown:
-        text = _template(template)
+        text, beside = _template(template)
         files[PLANT] = plant_text(found, text, str(template or ""))
-        files[INPUTS] = inputs_csv(found)
-        files = {**_named_files(template, text), **files}
+        files = {**beside, **files, INPUTS: inputs_csv(found)}
     _write(folder, files)
     _say(found, folder)
     if as_json:
@@ -140,17 +131,12 @@ def identify(
     return int(ExitCode.ILL_POSED if found.unknown else ExitCode.FEASIBLE)
 
 
-def _template(path: Path | None) -> str | None:
+def _template(path: Path | None) -> tuple[str | None, dict[str, str | bytes]]:
+    """Return a template's text and the data files that it names, which go with what is made."""
     if path is None:
-        return None
-    return decode_text(open_inside(path.parent, path.name), path.name)
-
-
-def _named_files(template: Path | None, text: str | None) -> dict[str, str | bytes]:
-    """Return the data files that a template names, which go with what is made of it."""
-    if template is None or text is None:
-        return {}
-    return {name: open_inside(template.parent, name) for name in files_of(text) if name != INPUTS}
+        return None, {}
+    text = decode_text(open_inside(path.parent, path.name), path.name)
+    return text, {name: open_inside(path.parent, name) for name in files_of(text) if name != INPUTS}
 
 
 def _machine(
@@ -164,13 +150,9 @@ def _machine(
     output, *temperatures = MACHINES[model]
     needed, others = read_columns(data, columns, ("electric", output), (*temperatures,))
     found = machine_map(model, *needed, *others)
-    text = _template(template)
-    files: dict[str, str | bytes] = {
-        PLANT: machine_text(found, data.name, text, str(template or "")),
-        RECORD: dumps_canonical(found.to_dict()),
-        **_named_files(template, text),
-    }
-    _write(folder, files)
+    text, beside = _template(template)
+    plant = machine_text(found, data.name, text, str(template or ""))
+    _write(folder, {**beside, PLANT: plant, RECORD: dumps_canonical(found.to_dict())})
     say(f"{data.name}: {model}, {found.used} periods, error {100 * found.error:.2g} %")
     for slot, value in found.component().items():
         say(f"  {slot:<16} {value}")
@@ -202,9 +184,8 @@ def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
 
 def _say(found: Identified, folder: Path) -> None:
     data, fit = found.measurements, found.fit
-    say(
-        f"{data.file}: {found.name}, {data.days:.4g} days in steps of {60 * fit.record.hours:g} min"
-    )
+    steps = f"{data.days:.4g} days in steps of {60 * fit.record.hours:g} min"
+    say(f"{data.file}: {found.name}, {steps}")
     for e in found.estimates:
         ends = f"{e.low:.4g} to {e.high:.4g}" if e.method != "bound" else "as good as nothing"
         say(f"  {e.name:<22} {e.value:.4g} {e.unit}, {ends}")
@@ -218,13 +199,6 @@ def _say(found: Identified, folder: Path) -> None:
         used = "used" if learnt.is_kept else "left out"
         one, other = (e.simulation for e in (learnt.errors, learnt.without))
         say(f"  {learnt.kind:<10} {used}: {one:.3g} K simulated, {other:.3g} K without it")
-    say_items(
-        "tried",
-        (
-            f"{c.name}: AIC {c.aic:.1f}, {c.verdict}"
-            for c in (found.candidates if len(found.candidates) > 1 else ())
-        ),
-    )
     say_items("note", found.notes)
     say_items("cannot be known", (f"{name}: {why}" for name, why in found.unknown.items()))
     if not found.unknown:

@@ -3,18 +3,33 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
-from click.shell_completion import CompletionItem
 
 from engiagent.errors import InputError
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import locate
-from engiagent.text.corpus import corpus_root, find_problems
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-VALUE = "Give a missing value or replace one, as battery.charge_efficiency=0.95"
+VALUE: Final = "Give a missing value or replace one, as battery.charge_efficiency=0.95"
+POSITIVE: Final = click.FloatRange(min=0, min_open=True)
+COUNT: Final = click.IntRange(min=1)
+FILE: Final = click.Path(path_type=Path, dir_okay=False)
+FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+RUN: Final = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+def added(*options: Decorator) -> Decorator:
+    """Return a decorator that adds options, in the order in which the help lists them."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -27,8 +42,18 @@ def settings(said: str = VALUE) -> Decorator:
 
 def file_option(name: str, said: str) -> Decorator:
     """Return an option that names a file."""
-    kind = click.Path(path_type=Path, dir_okay=False)
-    return click.option(name, type=kind, metavar="FILE", help=said)
+    return click.option(name, type=FILE, metavar="FILE", help=said)
+
+
+def folder_option(name: str, said: str) -> Decorator:
+    """Return an option that names a folder."""
+    return click.option(name, type=FOLDER, metavar="DIR", help=said)
+
+
+def time_limit(said: str) -> Decorator:
+    """Return the option ``--time-limit`` of a command that limits itself to 30 s."""
+    about: dict[str, Any] = {"default": 30.0, "show_default": True, "metavar": "S", "help": said}
+    return click.option("--time-limit", type=POSITIVE, **about)
 
 
 class ProblemPath(click.Path):
@@ -52,104 +77,60 @@ class ProblemPath(click.Path):
         except InputError:
             return path
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Return problems of the corpus whose name begins so, and let the shell add files."""
-        root = corpus_root()
-        names = [place.relative_to(root).as_posix() for place in find_problems(root)]
-        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-        return [*found, CompletionItem(incomplete, type="file")]
 
+PROBLEM: Final = ProblemPath(path_type=Path)
 
-PROBLEM = ProblemPath(path_type=Path)
+limits = added(
+    click.option("--time-limit", type=POSITIVE, metavar="S", help="Wall-clock limit of a solve."),
+    click.option(
+        "--memory-limit",
+        type=POSITIVE,
+        metavar="MB",
+        help="What the solver may take beyond its process with libraries loaded.",
+    ),
+    click.option("--backend", metavar="NAME", help="The solver, as highs, scip or pyomo:ipopt."),
+    click.option(
+        "--gap", type=click.FloatRange(min=0), help="Relative gap that ends a branch and bound."
+    ),
+    click.option("--threads", type=COUNT, help="The most threads to use."),
+    click.option("--seed", type=click.IntRange(min=0), help="Of the solver's random choices."),
+    click.option(
+        "--solver-log", type=click.Path(), metavar="FILE", help="Keep the solver's own log."
+    ),
+    click.option(
+        "--speed", is_flag=True, help="Let a faster method answer, with a larger proven gap."
+    ),
+    as_json,
+)
+"""What every command with a solve takes; see :func:`solve_options`."""
 
+further_proofs = added(
+    click.option("--exact", is_flag=True, help="Also check in rational arithmetic, linear parts."),
+    click.option(
+        "--second-solver",
+        metavar="NAME",
+        help="Also have highs, scip or scipy solve what is stated, and report if they agree.",
+    ),
+)
+"""What a certificate can say beyond the plain check."""
 
-class RunPath(click.Path):
-    """The folder of a run; a shell completes those below ``runs/``."""
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Return runs whose path begins so, and let the shell add folders."""
-        records = sorted(Path("runs").glob("*/run.json"), reverse=True)
-        names = [record.parent.as_posix() for record in records]
-        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-        return [*found, CompletionItem(incomplete, type="dir")]
-
-
-RUN = RunPath(exists=True, file_okay=False, path_type=Path)
-
-
-def limits(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that every command with a solve takes; they arrive as keywords."""
-    positive = click.FloatRange(min=0, min_open=True)
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-        click.option(
-            "--speed", is_flag=True, help="Let a faster method answer, with a larger proven gap."
-        ),
-        click.option(
-            "--solver-log", type=click.Path(), metavar="FILE", help="Keep the solver's own log."
-        ),
-        click.option("--seed", type=click.IntRange(min=0), help="Of the solver's random choices."),
-        click.option("--threads", type=click.IntRange(min=1), help="The most threads to use."),
-        click.option(
-            "--gap", type=click.FloatRange(min=0), help="Relative gap that ends a branch and bound."
-        ),
-        click.option(
-            "--backend", metavar="NAME", help="The solver, as highs, scip or pyomo:ipopt."
-        ),
-        click.option(
-            "--memory-limit",
-            type=positive,
-            metavar="MB",
-            help="What the solver may take beyond its process with libraries loaded.",
-        ),
-        click.option(
-            "--time-limit", type=positive, metavar="S", help="Wall-clock limit of a solve."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def further_proofs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for what a certificate can say beyond the plain check."""
-    for option in (
-        click.option(
-            "--second-solver",
-            metavar="NAME",
-            help="Also have highs or scip solve what is stated, and report if they agree.",
-        ),
-        click.option(
-            "--exact", is_flag=True, help="Also check in rational arithmetic; linear parts only."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def outputs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where the run folder goes and what is told of the run."""
-    for option in (
-        click.option("--explain", is_flag=True, help="Print which solver was chosen, and why."),
-        click.option("--force", is_flag=True, help="Replace an earlier run in DIR."),
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path),
-            metavar="DIR",
-            help="Run folder, new or empty; by default a new one below runs/.",
-        ),
-    ):
-        command = option(command)
-    return command
+outputs = added(
+    click.option(
+        "--out",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Run folder, new or empty; by default a new one below runs/.",
+    ),
+    click.option("--force", is_flag=True, help="Replace an earlier run in DIR."),
+    click.option("--explain", is_flag=True, help="Print which solver was chosen, and why."),
+)
+"""Where the run folder goes and what is printed of the run."""
 
 
 def solve_options(
     memory_limit: float | None = None, solver_log: str | None = None, **given: Any
 ) -> SolveOptions:
-    """Return the solver's options of a command; what was not given keeps its default."""
+    """Return the solver's options of a command; what was not given stays at its default."""
     named = {"memory_limit_mb": memory_limit, "log": solver_log, **given}
     return SolveOptions(**{name: value for name, value in named.items() if value is not None})
 
@@ -162,12 +143,10 @@ def parse_settings(
     """Return ``name=value`` pairs as a dictionary; a name may come only once."""
     result: dict[str, str] = {}
     for setting in settings:
-        name, equals, value = setting.partition("=")
-        name, value = name.strip(), value.strip()
+        name, equals, value = (part.strip() for part in setting.partition("="))
         if not (equals and name and value):
-            raise click.BadParameter(
-                f"{setting!r} is no pair; write as {example}", param_hint=option
-            )
+            wrong = f"{setting!r} is no pair; write as {example}"
+            raise click.BadParameter(wrong, param_hint=option)
         if name in result:
             raise click.BadParameter(f"{name} is set twice", param_hint=option)
         result[name] = value

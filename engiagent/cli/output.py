@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engiagent.errors import InputError
+from engiagent.io.files import write_atomic
 
 if TYPE_CHECKING:
     from engiagent.agents.running import RunOutcome
-    from engiagent.cli.checking import CheckResult
+    from engiagent.cli.results import CheckResult
 
 WORST = 10
 _WIDTH = 79
 LOUDNESS = "engiagent.loudness"
-"""Where a command's context keeps how much is to be said, and whether an option said so."""
+"""Where a command's context says how much is printed."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -77,6 +78,15 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+def written(text: str, file: Path | None) -> None:
+    """Write a result into a file, or to standard output without one."""
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    write_atomic(file, text)
+    say(f"written to {file}")
+
+
 def clean(text: object) -> str:
     """Return a text without control characters, which a file could use to fool a terminal."""
     return _CONTROL.sub("\ufffd", str(text))
@@ -85,10 +95,7 @@ def clean(text: object) -> str:
 def loudness() -> str:
     """Return how much is said: ``quiet``, ``normal`` or ``verbose``."""
     context = click.get_current_context(silent=True)
-    if context is None:
-        return "normal"
-    word, _ = context.meta.get(LOUDNESS, ("normal", False))
-    return str(word)
+    return "normal" if context is None else str(context.meta.get(LOUDNESS, "normal"))
 
 
 def say_error(text: str) -> None:
@@ -127,11 +134,7 @@ def moving_line() -> Iterator[Callable[[str], None] | None]:
 
 
 def percent(share: float) -> str:
-    """Return a share as people read it.
-
-    >>> percent(0.05268)
-    '5.27 %'
-    """
+    """Return a share as people read it, as ``5.27 %``."""
     return f"{100 * share:.3g} %"
 
 

@@ -7,7 +7,6 @@ import click
 
 from engiagent.cli.app import app
 from engiagent.cli.help import EXAMPLES, tree
-from engiagent.cli.settings import SETTINGS
 
 _HEAD = """\
 # The command line
@@ -24,43 +23,10 @@ terminal only.
 * The exit code says how it went: [exit-codes.md](exit-codes.md).
 * A problem of the corpus is called by its name, as `battery/merchant_day`; your own by its path.
 
-## Completion
-
-`engiagent completion bash`, `zsh` and `fish` print a script that completes commands, options,
-problems and runs:
-
-```text
-eval "$(engiagent completion bash)"                                          # in ~/.bashrc
-engiagent completion zsh > ~/.zfunc/_engiagent                               # a folder of $fpath
-engiagent completion fish > ~/.config/fish/completions/engiagent.fish
-```
-
-## Settings
-
-What you would otherwise say again and again stands in `engiagent.toml`, beside your problems or in
-a folder above them, or in your own file (`~/.config/engiagent/engiagent.toml`; on Windows below
-`%APPDATA%`):
-
-```toml
-[solver]
-time_limit = 60
-backend = "highs"
-
-[budget]
-max_cost = 0.5
-```
-
-An option on the command line goes before an environment variable, that before the nearest
-`engiagent.toml`, and that before your own file. `engiagent config show` says what holds and where
-it comes from. A setting stands for every option of its name that has no default of its own; a run
-that goes on does so as it was asked for. `ENGIAGENT_CONFIG=FILE` names the project's file,
-`ENGIAGENT_CONFIG=none` lets no file count.
-
-"""
-_AFTER = """
-`base_url` cannot come from a project's file: a folder from elsewhere must not send your key to a
-server of its choice. `ENGIAGENT_MEMORY` names the memory of repairs, `ENGIAGENT_DEBUG=1` shows the
-traceback of an internal error.
+Any option can come from the environment: `ENGIAGENT_RUN_TIME_LIMIT=60` is `--time-limit 60` of
+`run`. `ENGIAGENT_MEMORY` names the memory of repairs, `ENGIAGENT_DEBUG=1` shows the traceback of
+an internal error. Completion is click's: `eval "$(_ENGIAGENT_COMPLETE=bash_source engiagent)"`, or
+`zsh_source` and `fish_source`.
 
 ## Commands
 
@@ -70,14 +36,7 @@ This page is written from the commands by `python -m engiagent.cli.page`.
 
 def page() -> str:
     """Return the page."""
-    return _HEAD + "\n".join([*_settings(), _AFTER, *_commands()])
-
-
-def _settings() -> Iterator[str]:
-    yield "| setting | variable | what it does |\n|---|---|---|"
-    for setting in SETTINGS:
-        name = f"`{setting.section}.{setting.name}`"
-        yield f"| {name} | `{setting.variable}` | {setting.said} |"
+    return _HEAD + "\n" + "\n".join(_commands())
 
 
 def _commands() -> Iterator[str]:

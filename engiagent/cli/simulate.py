@@ -30,18 +30,13 @@ from engiagent.errors import InputError
 )
 @file_option("--inputs", "A table with a column of time and one for each input that it sets.")
 @file_option("--ageing", "By battery what it loses by cycles and time, as cycles_at_full_depth.")
-@click.option("--steps", type=click.IntRange(min=1), help="How many; all that the series have.")
+@click.option("--steps", type=options.COUNT, help="How many; all that the series have.")
 @click.option("--step", metavar="TIME", help="Length of a step, as 15min; that of the plant file.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all chance.")
 @click.option("--force", is_flag=True, help="Replace an earlier run in DIR.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Folder of the run; by default one below runs/ named by the plant.",
-)
+@options.folder_option("--out", "Folder of the run; by default one below runs/ named by the plant.")
 @options.settings("Give or replace a value of the plant, as battery.energy_capacity=40kWh")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@options.as_json
 def simulate(
     plant: str,
     signals: Path | None,
@@ -98,21 +93,17 @@ def simulate(
             on_step=show and (lambda done, total: show(f"step {done} of {total}")),
         )
     notes = list(getattr(unit, "notes", lambda: ())())
-    summary: dict[str, Any] = {
-        "schema": SCHEMA,
-        "plant": name,
-        "steps": count,
-        "step_seconds": length,
-    }
+    summary: dict[str, Any] = {"schema": SCHEMA, "plant": name, "steps": count}
+    summary |= {"step_seconds": length}
+    own = None
     if isinstance(unit, Environment):
-        summary |= {BALANCE: unit.imbalance, "cost": unit.cost(data_set)}
+        own, cost = unit.blueprint_over(count), unit.cost(data_set)
+        summary |= {BALANCE: unit.imbalance, "cost": cost}
         summary["batteries"] = worn = wear(unit.built.units, data_set, life)
     summary["notes"] = notes
-    own = unit.blueprint_over(count) if isinstance(unit, Environment) else None
     write_record(folder, data_set, summary, own)
     say(f"{name}: {count} steps of {length / 60:g} min")
     if isinstance(unit, Environment):
-        cost = summary["cost"]
         if cost is not None:
             say(f"  cost       {number(cost['value'], cost['unit'])}")
         for battery, figures in worn.items():

@@ -1,7 +1,5 @@
 """``engiagent study``: one problem solved many times, in four ways."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,7 @@ import click
 from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.options import PROBLEM, limits, parse_settings, solve_options
+from engiagent.cli.options import POSITIVE, PROBLEM, added, limits, parse_settings, solve_options
 from engiagent.cli.output import moving_line, number, print_json, say
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import sha256_bytes, write_atomic
@@ -19,18 +17,14 @@ from engiagent.report.studied import page
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import name_of, problem_folder_of
 from engiagent.study import Cases, Pareto, Sensitivity, Setting, Sweep, run_study
-from engiagent.study.live import OnPoint
 from engiagent.study.outcome import Asked
 from engiagent.study.pareto import parse_goal
 from engiagent.study.variation import Variation, parse_factor
 from engiagent.text import Problem
 
 CODES = {
-    "optimal": ExitCode.FEASIBLE,
-    "feasible": ExitCode.FEASIBLE,
-    "infeasible": ExitCode.FEASIBLE,
-    "limit": ExitCode.LIMIT,
-    "interrupted": ExitCode.INTERRUPTED,
+    **dict.fromkeys(("optimal", "feasible", "infeasible"), ExitCode.FEASIBLE),
+    **{"limit": ExitCode.LIMIT, "interrupted": ExitCode.INTERRUPTED},
 }
 """That a point has no plan is a result of a study, not a failure of it."""
 
@@ -43,27 +37,20 @@ def study() -> None:
     """
 
 
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument and the options of every study."""
-    for option in (
-        click.option(
-            "--certify", is_flag=True, help="Let the checker judge the plan of each point."
-        ),
-        click.option("--force", is_flag=True, help="Begin anew in a folder with another study."),
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path, file_okay=False),
-            metavar="DIR",
-            help="Folder of the study; by default one below studies/ named by what is asked.",
-        ),
-        click.option(
-            "--show", multiple=True, metavar="EXPR", help="Also report an expression; repeatable."
-        ),
-        options.settings("Give a problem's missing value, as run --set does"),
-        click.argument("source", type=PROBLEM, metavar="PROBLEM|BLUEPRINT"),
-    ):
-        command = option(command)
-    return limits(command)
+_options = added(
+    click.argument("source", type=PROBLEM, metavar="PROBLEM|BLUEPRINT"),
+    options.settings("Give a problem's missing value, as run --set does"),
+    click.option(
+        "--show", multiple=True, metavar="EXPR", help="Also report an expression; repeatable."
+    ),
+    options.folder_option(
+        "--out", "Folder of the study; by default one below studies/ named by what is asked."
+    ),
+    click.option("--force", is_flag=True, help="Begin anew in a folder with another study."),
+    click.option("--certify", is_flag=True, help="Let the checker judge the plan of each point."),
+    limits,
+)
+"""The argument and the options of every study."""
 
 
 _points = click.option(
@@ -132,7 +119,7 @@ def pareto(texts: tuple[str, ...], points: int, **given: Any) -> int:
 @click.option(
     "--range",
     "percent",
-    type=click.FloatRange(min=0, min_open=True),
+    type=POSITIVE,
     default=10.0,
     show_default=True,
     metavar="PERCENT",
@@ -166,7 +153,7 @@ def _study(
     mark = sha256_bytes(dumps_canonical(request).encode())[:8]
     kind, options = asked.kind, solve_options(**given)
     folder = out or Path("studies") / f"{kind}-{name}-{mark}"
-    with _progress() as on_point:
+    with moving_line() as line:
         setting = Setting(
             data,
             options,
@@ -175,7 +162,7 @@ def _study(
             show=show,
             out=folder,
             force=force,
-            on_point=on_point,
+            on_point=line and (lambda done, total, found: line(f"{done} of {total} points")),
         )
         found = run_study(asked, blueprint, setting)
     for row in found.rows:
@@ -205,16 +192,12 @@ def read_source(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Pat
         raise InputError("there is no such file or folder", str(source))
     if is_run_folder(source):
         source = source / BLUEPRINT
-    if not Blueprint.is_in(source):
-        return _understood(source, settings)
-    if settings:
-        raise EngiagentError("--set gives values of a problem; this is a blueprint: use sweep")
-    folder = problem_folder_of(source)
-    name = folder.name if source.stem == "blueprint" else name_of(source)
-    return Blueprint.load(source), folder, name
-
-
-def _understood(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Path, str]:
+    if Blueprint.is_in(source):
+        if settings:
+            raise EngiagentError("--set gives values of a problem; this is a blueprint: use sweep")
+        folder = problem_folder_of(source)
+        name = folder.name if source.stem == "blueprint" else name_of(source)
+        return Blueprint.load(source), folder, name
     from engiagent.readings.read import read
 
     problem = Problem.load(source)
@@ -232,16 +215,6 @@ def _understood(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Pat
     return found.blueprint, problem.folder, problem.id
 
 
-@contextmanager
-def _progress() -> Iterator[OnPoint | None]:
-    """Give an observer that shows how far a study is, on a terminal only."""
-    with moving_line() as show:
-        if show is None:
-            yield None
-            return
-        yield lambda done, total, found: show(f"{done} of {total} points")
-
-
 def _code(row: dict[str, Any]) -> ExitCode:
     if row.get("verdict") == "violated":
         return ExitCode.VIOLATED
@@ -249,9 +222,8 @@ def _code(row: dict[str, Any]) -> ExitCode:
 
 
 def _line(row: dict[str, Any], unit: str) -> str:
-    at = ", ".join(
-        f"{k} = {number(v) if isinstance(v, float) else v}" for k, v in row["at"].items()
-    )
+    shown = {k: number(v) if isinstance(v, float) else v for k, v in row["at"].items()}
+    at = ", ".join(f"{k} = {v}" for k, v in shown.items())
     parts = [f"{at}: {row['status']}"]
     if row.get("objective") is not None:
         parts.append(number(row["objective"], row.get("objective_unit", unit)))

@@ -1,8 +1,8 @@
-"""``engiagent tool``: one call of the registry, in a session that is a folder."""
+"""``engiagent tool`` and ``mcp``: calls of the registry, one by one or by clients of a server."""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,15 @@ from engiagent.io.plainyaml import dump_yaml
 from engiagent.io.schemawords import kind_of
 from engiagent.plant.slots import YES_NO
 from engiagent.tools import Session, Tool, tools
-from engiagent.tools.registry import Argument, Json, Watch, groups
+from engiagent.tools.registry import Json, Watch, groups
 from engiagent.tools.stored import opened
 
 
 @click.command(epilog=exit_codes.table())
 @click.argument("name", required=False)
 @click.argument("pairs", metavar="[KEY=VALUE]...", nargs=-1)
-@click.option(
-    "--session",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="The session's folder, made where there is none; without it nothing is kept.",
+@options.folder_option(
+    "--session", "The session's folder, made where there is none; without it nothing is stored."
 )
 @click.option("--list", "listing", is_flag=True, help="List the tools, or the arguments of NAME.")
 @click.option("--group", metavar="G", help="List the tools of this group.")
@@ -52,8 +49,7 @@ def tool(
         return 0
     if name is None:
         raise click.UsageError("NAME is missing; --list shows the tools")
-    known = _known(name)
-    arguments = read_arguments(known, pairs)
+    arguments = read_arguments(_known(name), pairs)
     with nullcontext(Session(Path())) if session is None else opened(session) as own:
         with moving_line() as show:
             watch = Watch(show and (lambda seconds, text: show(text)))
@@ -103,29 +99,22 @@ def _list(name: str | None, group: str | None, as_json: bool) -> None:
 
 
 def _row(item: Tool) -> Json:
+    own, named = ("unit", "required", "description"), ("name", "group", "description")
     arguments = [
-        {
-            "name": a.name,
-            "kind": kind_of(a.schema),
-            "unit": a.unit,
-            "required": a.required,
-            "description": a.description,
-        }
+        {"name": a.name, "kind": kind_of(a.schema), **{key: getattr(a, key) for key in own}}
         for a in item.arguments
     ]
-    about = {"name": item.name, "group": item.group, "description": item.description}
+    about = {key: getattr(item, key) for key in named}
     return {**about, "reads": list(item.reads), "writes": list(item.writes), "arguments": arguments}
 
 
 def read_arguments(known: Tool, pairs: Sequence[str]) -> Json:
     """Return what KEY=VALUE pairs say, by the arguments of a tool.
 
-    Raises
-    ------
-    InputError
-        For a pair without ``=``, and a value that cannot be read or is of another dimension.
+    Raises InputError for a pair without ``=``, and a value that cannot be read or is of another
+    dimension.
     """
-    taken: Mapping[str, Argument] = {a.name: a for a in known.arguments}
+    taken = {argument.name: argument for argument in known.arguments}
     found: Json = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
@@ -190,3 +179,34 @@ def _list_of(items: Json, unit: str | None, text: str) -> list[Any]:
         else:
             parts.append(part.strip())
     return [read_value(items, unit, part) for part in parts]
+
+
+@click.command(epilog=exit_codes.table())
+@click.option(
+    "--workspace",
+    type=options.FOLDER,
+    default=".",
+    metavar="DIR",
+    help="The folder that holds all that clients can read and write; by default this one.",
+)
+@click.option(
+    "--tools",
+    "chosen",
+    metavar="GROUP[,GROUP]",
+    help="The groups of tools to offer, as 'engiagent tool --list' shows them, or all; by default "
+    "those from a text to a certified schedule.",
+)
+def mcp(workspace: Path, chosen: str | None) -> int:
+    """Offer engiagent's tools to language-model clients over the Model Context Protocol.
+
+    It speaks over standard input and output, as desktop clients start it.
+    """
+    try:
+        import mcp as sdk  # noqa: F401
+    except ImportError:
+        raise EngiagentError("this needs the extra mcp: pip install 'engiagent[mcp]'") from None
+    from engiagent.tools.mcp import make_server, serve_stdio
+
+    own = {} if chosen is None else {"chosen": [group.strip() for group in chosen.split(",")]}
+    serve_stdio(make_server(workspace, **own))
+    return 0

@@ -6,12 +6,13 @@ from typing import Any, Final
 
 import click
 
-from engiagent.cli import exit_codes, options
+from engiagent.cli import options
 from engiagent.cli.output import clean, print_json
 from engiagent.run.folder import read_record, read_trace
 
 _MOST_FAULTS: Final = 3
 """Findings of a turn that are shown; all of them with ``--json``."""
+_MARGIN: Final = " " * 16
 
 Line = Mapping[str, Any]
 
@@ -26,23 +27,27 @@ _OF_A_QUESTION: Final[Mapping[str, Callable[[Line], str]]] = {
     "call": lambda line: f"{line['id']} {line['agent']} {line['tool']} {line['status']}",
 }
 """What the trace of a question shows of its events."""
+_OF_A_RUN: Final[Mapping[str, Callable[[Line], str]]] = {
+    "resumed": lambda line: "resumed",
+    "note": lambda line: f"note: {line.get('text')}",
+    "route": lambda line: "\n".join(_turn(line)),
+}
 
 
-@click.command(epilog=exit_codes.table())
+@click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @options.as_json
-def trace(run: Path, as_json: bool) -> int:
+def trace(run: Path, as_json: bool) -> None:
     """Show the turns of RUN, the folder of a run: who was sent to do what, why, how it went."""
     record, lines = read_record(run), read_trace(run)
     if as_json:
-        print_json(told(run, record, lines))
+        print_json(_told(run, record, lines))
     else:
-        for line in timeline(record, lines):
+        for line in _timeline(record, lines):
             click.echo(clean(line))
-    return int(exit_codes.ExitCode.FEASIBLE)
 
 
-def told(run: Path, record: Line, lines: Sequence[Line]) -> dict[str, Any]:
+def _told(run: Path, record: Line, lines: Sequence[Line]) -> dict[str, Any]:
     """Return the trace as one JSON object."""
     routes = [line for line in lines if line.get("event") == "route"]
     events = [line for line in lines if line.get("event") in _OF_A_QUESTION]
@@ -60,72 +65,63 @@ def told(run: Path, record: Line, lines: Sequence[Line]) -> dict[str, Any]:
     }
 
 
-def timeline(record: Line, lines: Sequence[Line]) -> Iterator[str]:
-    """Yield the trace line by line, for people."""
+def _timeline(record: Line, lines: Sequence[Line]) -> Iterator[str]:
+    """Yield the trace line by line, for people; times of day are in UTC, as they stand there."""
     asked = record.get("asked") or {}
-    who = f", read by {asked['engine']}" if asked.get("engine") else ""
-    yield f"{record.get('problem')}{who}"
-    routes = [line for line in lines if line.get("event") == "route"]
+    reader = f", read by {asked['engine']}" if asked.get("engine") else ""
+    yield f"{record.get('problem')}{reader}"
+    shown = {**_OF_A_QUESTION, **_OF_A_RUN}
     for line in lines:
-        if line.get("event") == "resumed":
-            yield f"  {_clock(line)}  resumed"
-        elif line.get("event") == "note":
-            yield f"  {_clock(line)}  note: {line.get('text')}"
-        elif line.get("event") == "route":
-            yield from _turn(line)
-        elif line.get("event") in _OF_A_QUESTION:
-            yield f"  {_clock(line)}  {_OF_A_QUESTION[line['event']](line)}"
+        if line.get("event") in shown:
+            first, *rest = shown[line["event"]](line).splitlines()
+            yield f"  {str(line.get('time', ''))[11:19]}  {first}"
+            yield from rest
     if "question" in asked:
         yield f"  {record.get('state')}, {record.get('verdict') or record.get('reason')}"
         return
+    routes = [line for line in lines if line.get("event") == "route"]
     if not routes:
         yield "  no turns"
-    yield from _end(record, routes)
+    reason = f": {record['reason']}" if record.get("reason") else ""
+    yield f"  {record.get('state')}, {record.get('verdict') or 'no verdict'}{reason}"
+    total = _total(routes)
+    if total["calls"]:
+        yield f"  {total['calls']} answers{_spent(total)}"
 
 
 def _turn(line: Line) -> Iterator[str]:
     outcome = line.get("outcome") or {}
     took = f"{outcome.get('seconds', 0):.2f} s{_spent(outcome.get('usage') or {})}"
-    yield (
-        f"  {_clock(line)}  {line.get('step'):>2} {line.get('target'):<9} "
-        f"{outcome.get('status')}: {outcome.get('summary')}  ({took})"
-    )
-    judged = line.get("evaluation")
-    if judged is not None:
-        yield f"{' ' * 16}{judged['decision']}{', a gain' if judged.get('gained') else ''}"
-    trigger = line.get("trigger")
-    if trigger is not None:
-        yield f"{' ' * 16}because of {trigger['kind']}: {trigger['message']}"
+    ended = f"{outcome.get('status')}: {outcome.get('summary')}  ({took})"
+    yield f"{line.get('step'):>2} {line.get('target'):<9} {ended}"
+    if (judged := line.get("evaluation")) is not None:
+        scores = ", ".join(f"{name} {value:.2f}" for name, value in judged["scores"].items())
+        yield f"{_MARGIN}{judged['decision']}: {scores}; gain {judged['gain']:+.2f}"
+        for name, said in (judged.get("judged") or {}).items():
+            yield f"{_MARGIN}the model on {name}: {said['score']:.2f}, {said['why']}"
+    if (trigger := line.get("trigger")) is not None:
+        yield f"{_MARGIN}because of {trigger['kind']}: {trigger['message']}"
         yield (
-            f"{' ' * 16}by {line.get('decided_by')}, {line.get('priority')} priority, "
+            f"{_MARGIN}by {line.get('decided_by')}, {line.get('priority')} priority, "
             f"success {line.get('estimated_success'):.2f}: {line.get('strategy')}"
         )
     faults = outcome.get("faults") or ()
     for fault in faults[:_MOST_FAULTS]:
         place = f" at {fault['place']}" if fault.get("place") else ""
-        yield f"{' ' * 16}- {fault['kind']}{place}: {fault['message']}"
+        yield f"{_MARGIN}- {fault['kind']}{place}: {fault['message']}"
     if len(faults) > _MOST_FAULTS:
-        yield f"{' ' * 16}- and {len(faults) - _MOST_FAULTS} more"
-
-
-def _end(record: Line, routes: Sequence[Line]) -> Iterator[str]:
-    total = _total(routes)
-    reason = f": {record['reason']}" if record.get("reason") else ""
-    yield f"  {record.get('state')}, {record.get('verdict') or 'no verdict'}{reason}"
-    if total["calls"]:
-        yield f"  {total['calls']} answers{_spent(total)}"
+        yield f"{_MARGIN}- and {len(faults) - _MOST_FAULTS} more"
 
 
 def _spent(usage: Mapping[str, Any]) -> str:
-    """Return what answers took; nothing where nobody was asked for tokens."""
+    """Return what answers took; nothing where no model was asked."""
     read, written = usage.get("input_tokens") or 0, usage.get("output_tokens") or 0
     if not read + written:
         return ""
-    cached = usage.get("cached_tokens") or 0
-    kept = f", {cached} of them cached" if cached else ""
-    cost = usage.get("cost")
+    cached, cost = usage.get("cached_tokens") or 0, usage.get("cost")
+    stored = f", {cached} of them cached" if cached else ""
     money = "no price known" if cost is None else f"{cost:.4f} USD"
-    return f", {read} tokens in{kept}, {written} out, {money}"
+    return f", {read} tokens in{stored}, {written} out, {money}"
 
 
 def _total(routes: Sequence[Line]) -> dict[str, Any]:
@@ -136,8 +132,3 @@ def _total(routes: Sequence[Line]) -> dict[str, Any]:
     costs = [usage.get("cost") for usage in usages]
     total["cost"] = None if None in costs else sum(costs)
     return total
-
-
-def _clock(line: Line) -> str:
-    """Return the time of day at which a line was written, in UTC as it stands there."""
-    return str(line.get("time", ""))[11:19]

@@ -16,7 +16,7 @@ from engiagent.verify.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from engiagent.agents.running import RunOutcome
-    from engiagent.cli.checking import CheckResult
+    from engiagent.cli.results import CheckResult
     from engiagent.run.keyfigures import KeyFigures
 
 
@@ -100,29 +100,23 @@ def least_slack(certificate: Mapping[str, Any]) -> dict[str, list[str]]:
 EVERY = 5.0
 """How often --verbose tells how far a solver has come. [s]"""
 
-OnStage = Callable[[StageEvent], None]
-OnSolve = Callable[[Progress], None]
-
 
 @contextmanager
-def observers() -> Iterator[tuple[OnStage | None, OnSolve | None]]:
-    """Give observers of a run: none when nobody looks, a moving line on a terminal."""
+def observers() -> Iterator[dict[str, Any]]:
+    """Give observers of a run, by keyword: none when quiet, a moving line on a terminal."""
     if loudness() == "verbose":
-        yield _stage_line, _solve_lines()
+        yield {"on_event": _stage_line, "on_progress": _solve_lines()}
         return
     with moving_line() as show:
         if show is None:
-            yield None, None
+            yield {}
             return
 
         def on_event(event: StageEvent) -> None:
             if event.kind == "start":
                 show(f"{event.stage} …")
 
-        def on_progress(progress: Progress) -> None:
-            show(progress_text(progress))
-
-        yield on_event, on_progress
+        yield {"on_event": on_event, "on_progress": lambda seen: show(progress_text(seen))}
 
 
 def _stage_line(event: StageEvent) -> None:
@@ -135,15 +129,14 @@ def _stage_line(event: StageEvent) -> None:
         say(f"  {event.stage}: {event.text}")
 
 
-def _solve_lines() -> OnSolve:
+def _solve_lines() -> Callable[[Progress], None]:
     """Return an observer that says a line now and then."""
     last = -EVERY
 
     def on_progress(progress: Progress) -> None:
         nonlocal last
-        if progress.elapsed - last < EVERY:
-            return
-        last = progress.elapsed
-        say(f"  {progress_text(progress)}")
+        if progress.elapsed - last >= EVERY:
+            last = progress.elapsed
+            say(f"  {progress_text(progress)}")
 
     return on_progress

@@ -13,16 +13,16 @@ from engiagent.io.weather import read_weather, write_series
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=options.FILE)
 @click.option("--start", help="Start of the first period, as 2025-07-01T00:00.")
 @click.option("--zone", help="Time zone of the start, as Europe/Berlin; the station's otherwise.")
 @click.option("--step", type=float, default=1.0, show_default=True, help="Length of a period in h.")
-@click.option("--periods", type=click.IntRange(min=1), help="How many periods.")
+@click.option("--periods", type=options.COUNT, help="How many periods.")
 @click.option("--column", "columns", multiple=True, help="A column to write; all otherwise.")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.FILE,
     help="CSV file to write; without it the file's contents are listed.",
 )
 @options.as_json
@@ -36,7 +36,7 @@ def weather(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Lay the weather of FILE, an EPW or a TMY3 file, along a horizon as a table with time stamps.
+    """Align the weather of FILE, an EPW or a TMY3 file, with a horizon: a table with time stamps.
 
     A parameter takes it from there, as "data": "weather.csv#dry_bulb_temperature".
     """
@@ -44,21 +44,14 @@ def weather(
     if output is not None:
         if start is None or periods is None:
             raise InputError("the horizon is not known", expected="--start and --periods")
-        first = _start(start, zone)
-        write_series(output, found, columns or tuple(found.columns), first, step, periods)
+        first, chosen = _start(start, zone), columns or tuple(found.columns)
+        write_series(output, found, chosen, first, step, periods)
         say(f"written to {output}")
-    record = {
-        "schema": "engiagent-weather/1",
-        "place": found.place,
-        "latitude": found.latitude,
-        "longitude": found.longitude,
-        "elevation": found.elevation,
-        "offset": found.offset,
-        "hours": len(found.hour),
-        "columns": dict(found.units),
-    }
+    names = ("place", "latitude", "longitude", "elevation", "offset")
     if as_json:
-        print_json(record)
+        about = {name: getattr(found, name) for name in names}
+        about |= {"hours": len(found.hour), "columns": dict(found.units)}
+        print_json({"schema": "engiagent-weather/1", **about})
     elif output is None:
         click.echo(f"{found.place}: {len(found.hour)} hours, standard time UTC{found.offset:+g} h")
         for name, unit in found.units.items():

@@ -179,9 +179,9 @@ class ClosedLoop:
     @cached_property
     def solution(self) -> "Solution":
         """What was applied as a plan: ``to_dataframe``, ``to_netcdf``, ``plot``, ``figures``."""
-        from engiagent.notebook.loops import solution
+        from engiagent.notebook.blueprints import applied
 
-        return solution(self)
+        return applied(self)
 
     def plot(self, which: str | None = None) -> Any:
         """Draw what was applied and measured, as :meth:`Solution.plot` draws a plan."""
@@ -189,9 +189,9 @@ class ClosedLoop:
 
     def report(self, path: "str | Path") -> "Path":
         """Write the page of the loop, one file of HTML, and return its path."""
-        from engiagent.notebook.loops import write_report
+        from engiagent.notebook.blueprints import write_page
 
-        return write_report(self, path)
+        return write_page(self, path)
 
 
 def close(

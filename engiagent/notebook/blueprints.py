@@ -1,11 +1,9 @@
 """The verbs of a blueprint that need more than the language; its methods say what they do."""
 
-import asyncio
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from engiagent.agents.runs import solve_given
 from engiagent.blueprint import Blueprint
@@ -13,21 +11,28 @@ from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.definitions import check_definitions
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.patching import patched
+from engiagent.control import ClosedLoop
+from engiagent.control.starting import control as close
 from engiagent.errors import InputError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.latex import emit_latex
 from engiagent.formulations.pyomo_script import emit_pyomo
+from engiagent.io.files import write_atomic
 from engiagent.notebook.home import solve_options
 from engiagent.notebook.progress import Shown
 from engiagent.notebook.run import Run
 from engiagent.notebook.solution import Solution
 from engiagent.notebook.views import Findings
+from engiagent.report.looped import page
 from engiagent.run.certify import certify
 from engiagent.run.edits import set_value, with_changes
 from engiagent.run.stages import computed, solve_program, static_findings
-from engiagent.solvers.result import OnProgress, SolveOptions
+from engiagent.study import Setting, Study, asked, run_study
 from engiagent.verify.certificate import Certificate
+
+_OF_A_STUDY: Final = ("method", "points", "width")
+_OF_A_LOOP: Final = ("horizon", "plant", "signals", "actual", "measured", "limits", "end")
 
 
 def expanded(blueprint: Blueprint) -> Blueprint:
@@ -37,7 +42,7 @@ def expanded(blueprint: Blueprint) -> Blueprint:
 
 def lint(blueprint: Blueprint) -> Findings:
     """Return what static analysis finds."""
-    return Findings(blueprint.home.name, _diagnostics(blueprint))
+    return Findings(_diagnostics(blueprint))
 
 
 def to_pyomo(blueprint: Blueprint) -> str:
@@ -88,9 +93,17 @@ def _diagnostics(blueprint: Blueprint) -> tuple[Diagnostic, ...]:
 
 def solve(blueprint: Blueprint, options: Mapping[str, Any], *, progress: bool) -> Solution:
     """Solve in memory, the solver in a process of its own."""
-    given = solve_options(options)
-    with Shown(blueprint.home.name) as shown:
-        return _solved(blueprint, given, shown if progress else None, None)
+    given, home = solve_options(options), blueprint.home
+    if blueprint.kind == "definitions":
+        return Solution(blueprint, computed(blueprint, home.data).to_xarray())
+    written = expand(blueprint)
+    found = static_findings(written, home.data)
+    if found.error is not None:
+        raise found.error
+    program = compile_blueprint(written, home.folder)
+    with Shown(home.name) as shown:
+        arrays, result = solve_program(program, given, shown if progress else None)
+    return Solution(blueprint, arrays.to_xarray(), program, result)
 
 
 def check(
@@ -100,38 +113,6 @@ def check(
     home = blueprint.home
     given: dict[str, Any] = {"folder": home.data, "name": home.name}
     return certify(home.stated, schedule, blueprint, mapping=mapping, exact=exact, **given)
-
-
-async def asolve(blueprint: Blueprint, options: Mapping[str, Any], *, progress: bool) -> Solution:
-    """Solve without holding up the event loop."""
-    given, cancel = solve_options(options), threading.Event()
-    with Shown(blueprint.home.name) as shown:
-        listener = shown if progress else None
-        work = asyncio.create_task(asyncio.to_thread(_solved, blueprint, given, listener, cancel))
-        try:
-            return await asyncio.shield(work)
-        except asyncio.CancelledError:
-            cancel.set()
-            await asyncio.wait([work])
-            raise
-
-
-def _solved(
-    blueprint: Blueprint,
-    options: SolveOptions,
-    on_progress: OnProgress | None,
-    cancel: threading.Event | None,
-) -> Solution:
-    home = blueprint.home
-    if blueprint.kind == "definitions":
-        return Solution(blueprint, computed(blueprint, home.data).to_xarray())
-    written = expand(blueprint)
-    found = static_findings(written, home.data)
-    if found.error is not None:
-        raise found.error
-    program = compile_blueprint(written, home.folder)
-    arrays, result = solve_program(program, options, on_progress, cancel=cancel)
-    return Solution(blueprint, arrays.to_xarray(), program, result)
 
 
 def run(
@@ -146,16 +127,63 @@ def run(
     home = blueprint.home
     if home.folder is None and any(p.data for p in blueprint.core.parameters):
         raise InputError("it is not known where the data files lie", expected="Blueprint.load")
+    given = solve_options(options)
     with Shown(home.name) as shown:
+        seen = shown.observers if progress else {}
         outcome = solve_given(
-            blueprint,
-            home.data,
-            home.stated,
-            home.name,
-            out,
-            solve_options(options),
-            force=force,
-            on_event=shown.stage if progress else None,
-            on_progress=shown if progress else None,
+            blueprint, home.data, home.stated, home.name, out, given, force=force, **seen
         )
     return Run.of(outcome)
+
+
+def study(kind: str, blueprint: Blueprint, texts: Sequence[str], given: dict[str, Any]) -> Study:
+    """Return a study of a kind; see ``Blueprint.sweep``, ``.pareto`` and ``.sensitivity``."""
+    own = {name: given.pop(name) for name in _OF_A_STUDY if name in given}
+    progress, home, out = given.pop("progress", True), blueprint.home, given.pop("out", None)
+    show, certify = tuple(given.pop("show", ())), given.pop("certify", False)
+    with Shown(home.name) as shown:
+
+        def point(done: int, total: int, row: dict[str, Any]) -> None:
+            shown.say(f"{done} of {total} points, {row.get('status', '')}")
+
+        setting = Setting(
+            home.folder,
+            solve_options(given),
+            certify=certify,
+            name=home.name,
+            show=show,
+            out=None if out is None else Path(out),
+            on_point=point if progress else None,
+        )
+        return run_study(asked(kind, texts, **own), blueprint, setting)
+
+
+def control(blueprint: Blueprint, steps: int | None, given: dict[str, Any]) -> ClosedLoop:
+    """Close the loop of a blueprint; see ``Blueprint.control``."""
+    own = {name: given.pop(name) for name in _OF_A_LOOP if name in given}
+    progress, home = given.pop("progress", True), blueprint.home
+    with Shown(home.name) as shown:
+
+        def on_step(done: int, total: int) -> None:
+            shown.say(f"step {done} of {total}")
+
+        return close(
+            blueprint,
+            steps,
+            **own,
+            folder=home.folder,
+            options=solve_options(given),
+            on_step=on_step if progress else None,
+        )
+
+
+def applied(loop: ClosedLoop) -> Solution:
+    """Return what a loop applied as a plan."""
+    return Solution(loop.schedule.blueprint, loop.schedule.solution)
+
+
+def write_page(loop: ClosedLoop, path: str | Path) -> Path:
+    """Write the page of a loop and return its path."""
+    about = loop.runner.blueprint.modeling_context.problem_essence
+    write_atomic(Path(path), page(loop, f"Closed loop: {about}" if about else "Closed loop"))
+    return Path(path)

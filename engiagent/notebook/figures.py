@@ -1,5 +1,6 @@
 """A figure: charts that show themselves in a notebook and can be kept as a file."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,18 +11,20 @@ from engiagent.io.files import write_atomic
 from engiagent.notebook import markup
 from engiagent.report.charts import Chart, caption, document
 from engiagent.report.charts.palette import Theme
+from engiagent.report.studied import study_charts
+from engiagent.study import Study
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
     """Charts one above the other."""
 
-    charts: tuple[Chart, ...]
+    charts: Sequence[Chart]
     title: str = "Charts"
 
     def svg(self, theme: Theme = "auto") -> str:
         """Return the charts as one SVG document that stands alone."""
-        return document(self.charts, self.title, theme)
+        return document(tuple(self.charts), self.title, theme)
 
     def save(self, path: str | Path, theme: Theme = "light") -> Path:
         """Write the SVG document into a file and return its path.
@@ -30,9 +33,8 @@ class Figure:
         """
         target = Path(path)
         if target.suffix.lower() != ".svg":
-            raise InputError(
-                "a figure is stored as SVG", str(path), expected="a name that ends .svg"
-            )
+            expected = "a name that ends .svg"
+            raise InputError("a figure is stored as SVG", str(path), expected=expected)
         try:
             write_atomic(target, self.svg(theme))
         except OSError as error:
@@ -52,3 +54,8 @@ class Figure:
         if not self.charts:
             return markup.card(self.title, "There is nothing to draw.")
         return markup.card("", self.picture())
+
+
+def of_study(study: Study) -> Figure:
+    """Draw a study."""
+    return Figure(study_charts(study), study.title)

@@ -22,7 +22,6 @@ class Home:
     # missing, not_understood: what the text does not give, and what of it nobody could read
     missing: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()  # what was assumed on the way
     edits: tuple[str, ...] = ()  # what was changed by hand since, a line each
 
     @property

@@ -22,10 +22,14 @@ MOST_ROWS = 40
 def card(title: str, *parts: Markup | str, kicker: str = "") -> str:
     """Return a block with a heading; texts among the parts become paragraphs."""
     above = Markup('<div style="font-size: 85%; opacity: 0.8">{}</div>').format(kicker)
-    body = Markup("").join(part if isinstance(part, Markup) else paragraph(part) for part in parts)
+    body = _body(parts)
     head = Markup('<div style="font-weight: bold; font-size: 115%">{}</div>').format(title)
     whole = Markup('<div style="margin: 4px 0px 12px 0px">{}{}{}</div>')
     return printable(str(whole.format(above if kicker else "", head, body)))
+
+
+def _body(parts: Iterable[Markup | str]) -> Markup:
+    return Markup("").join(part if isinstance(part, Markup) else paragraph(part) for part in parts)
 
 
 def paragraph(text: str) -> Markup:
@@ -68,18 +72,14 @@ def table(
     if not rows:
         return Markup("")
     looks = [_NUMBER if column in numbers else _CELL for column in range(len(head))]
-    heads = Markup("").join(
-        Markup('<th scope="col" style="{}">{}</th>').format(look, name)
-        for look, name in zip(looks, head, strict=True)
-    )
+
+    def cells(form: str, row: Sequence[str]) -> Markup:
+        pairs = zip(looks, row, strict=True)
+        return Markup("").join(Markup(form).format(look, cell) for look, cell in pairs)
+
+    heads = cells('<th scope="col" style="{}">{}</th>', head)
     lines = Markup("").join(
-        Markup("<tr>{}</tr>").format(
-            Markup("").join(
-                Markup('<td style="{}">{}</td>').format(look, cell)
-                for look, cell in zip(looks, row, strict=True)
-            )
-        )
-        for row in rows[:most]
+        Markup("<tr>{}</tr>").format(cells('<td style="{}">{}</td>', row)) for row in rows[:most]
     )
     said = Markup('<caption style="text-align: left; font-weight: bold">{}</caption>')
     whole = Markup("<table>{}<thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(
@@ -98,12 +98,9 @@ def bullets(lines: Iterable[str]) -> Markup:
 
 def folded(summary: str, *parts: Markup | str) -> Markup:
     """Return what is shown when somebody asks for it."""
-    body = Markup("").join(part if isinstance(part, Markup) else paragraph(part) for part in parts)
-    if not body:
-        return Markup("")
-    return Markup('<details><summary style="cursor: pointer">{}</summary>{}</details>').format(
-        summary, body
-    )
+    body = _body(parts)
+    form = Markup('<details><summary style="cursor: pointer">{}</summary>{}</details>')
+    return form.format(summary, body) if body else Markup("")
 
 
 def picture(svg: str, said: str, width: int = 760) -> Markup:

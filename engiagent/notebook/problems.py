@@ -3,52 +3,46 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
-from engiagent.agents.analyzer import Analyzer
 from engiagent.agents.engines.asking import Asking
-from engiagent.agents.engines.offline import OfflineEngine
-from engiagent.agents.protocol import Board, Budget, Engine
-from engiagent.agents.runs import ENGINES, run_problem
+from engiagent.agents.runs import run_problem
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.explain.audit import audit_problem
 from engiagent.notebook.home import Home, solve_options
 from engiagent.notebook.progress import Shown
 from engiagent.notebook.run import Run, run_in
+from engiagent.readings.read import read
 from engiagent.run.certify import certify
 from engiagent.run.folder import is_run_folder
 from engiagent.run.inputs import EXPERT
-from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
 
 __all__ = ["analyse", "audit_problem", "check", "run"]
 
 
-def analyse(
-    problem: Problem, engine: str, values: Mapping[str, str] | None, asking: Asking | None
-) -> Blueprint:
-    """Return the blueprint of a problem."""
+def analyse(problem: Problem, engine: str, values: Mapping[str, str] | None) -> Blueprint:
+    """Return the blueprint of a problem: its plant block or stored reading, or the experts'."""
     if engine == "expert":
-        return _expert(problem, values)
-    board = Board(
-        problem=problem,
-        data=problem.folder,
-        name=problem.id,
-        options=SolveOptions(),
-        overrides=dict(values or {}),
-    )
-    found = Analyzer(_engine(problem, engine, asking)).run(board).changes
-    missing, unclear = found.get("missing", ()), found.get("not_understood", ())
-    blueprint: Blueprint | None = found.get("blueprint")
-    if blueprint is None:
-        reasons = "; ".join([*(f"missing: {item}" for item in missing), *unclear])
+        if values:
+            raise InputError("the experts' blueprint takes no values", expected="Blueprint.set")
+        path = problem.folder / EXPERT / "blueprint.json"
+        if not path.is_file():
+            said = "there is no experts' blueprint beside the problem"
+            raise InputError(said, str(problem.folder))
+        blueprint = Blueprint.load(path)
+        return blueprint.at_home(replace(blueprint.home, problem=problem, name=problem.id))
+    if engine != "offline":
+        expected = "offline, expert; Problem.run asks a language model"
+        raise InputError("there is no such engine", found=engine, expected=expected)
+    found = read(problem, values)
+    if found.blueprint is None:
+        reasons = "; ".join([*(f"missing: {item}" for item in found.lacking), *found.unclear])
         raise EngiagentError(f"{problem.id} could not be modelled: {reasons or 'no answer'}")
-    notes = tuple(found.get("notes", ()))
-    home = Home(problem.folder, problem, problem.id, tuple(missing), tuple(unclear), notes)
-    return blueprint.at_home(home)
+    home = Home(problem.folder, problem, problem.id, found.lacking, found.unclear)
+    return found.blueprint.at_home(home)
 
 
 def check(
@@ -75,38 +69,10 @@ def run(
     force = force or (out is not None and is_run_folder(Path(out)))
     if stored is not None:
         return stored.resume(asking=asking, progress=progress) if stored.resumable else stored
+    given = solve_options(options)
     with Shown(problem.id) as shown:
+        seen = shown.observers if progress else {}
         outcome = run_problem(
-            problem.path,
-            engine,
-            out,
-            values,
-            solve_options(options),
-            force=force,
-            asking=asking,
-            on_event=shown.stage if progress else None,
-            on_progress=shown if progress else None,
+            problem.path, engine, out, values, given, force=force, asking=asking, **seen
         )
     return Run.of(outcome)
-
-
-def _engine(problem: Problem, engine: str, asking: Asking | None) -> Engine:
-    if engine == "offline":
-        return OfflineEngine()
-    if engine not in ENGINES:
-        raise InputError(
-            "there is no such engine", found=engine, expected=", ".join((*ENGINES, "expert"))
-        )
-    asking = asking or Asking()
-    asking.ready()
-    return asking.engine(Path(mkdtemp(prefix="exchanges-")), Budget(), problem)
-
-
-def _expert(problem: Problem, values: Mapping[str, str] | None) -> Blueprint:
-    if values:
-        raise InputError("the experts' blueprint takes no values", expected="Blueprint.set")
-    path = problem.folder / EXPERT / "blueprint.json"
-    if not path.is_file():
-        raise InputError("there is no experts' blueprint beside the problem", str(problem.folder))
-    blueprint = Blueprint.load(path)
-    return blueprint.at_home(replace(blueprint.home, problem=problem, name=problem.id))

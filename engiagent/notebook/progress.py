@@ -12,15 +12,6 @@ from engiagent.solvers.result import Progress
 _WIDTH = 100
 
 
-def in_notebook() -> bool:
-    """Whether a front end that shows HTML listens."""
-    shell = sys.modules.get("IPython")
-    if shell is None:
-        return False
-    running = shell.get_ipython()
-    return running is not None and hasattr(running, "kernel")
-
-
 class Shown:
     """Tells how far a piece of work has come while it lasts.
 
@@ -35,7 +26,9 @@ class Shown:
         self._stream = stream or sys.stderr
         self._lock = threading.Lock()
         self._handle: Any = None
-        self._is_notebook = in_notebook()
+        shell = sys.modules.get("IPython")
+        running = None if shell is None else shell.get_ipython()
+        self._is_notebook = running is not None and hasattr(running, "kernel")
         self._is_terminal = not self._is_notebook and self._stream.isatty()
         self._dirty = False
 
@@ -50,12 +43,16 @@ class Shown:
                 self._stream.write(f"\r{' ' * _WIDTH}\r")
                 self._stream.flush()
 
+    @property
+    def observers(self) -> dict[str, Any]:
+        """What a run tells of its stages and of its solver, by keyword."""
+        return {"on_event": self._stage, "on_progress": self}
+
     def __call__(self, seen: Progress) -> None:
         """Show what a solver says of itself."""
         self.say(progress_text(seen))
 
-    def stage(self, event: StageEvent) -> None:
-        """Show which stage of a run begins, and what it has to say."""
+    def _stage(self, event: StageEvent) -> None:
         if event.kind != "end":
             self.say(f"{event.stage} …{' ' + event.text if event.text else ''}")
 
@@ -63,21 +60,17 @@ class Shown:
         """Show a line in place of the one before."""
         line = f"{self._what}: {text}"
         with self._lock:
-            if self._is_notebook:
-                self._display(line)
+            if self._handle is not None:
+                self._handle.update(_Note(line))
+            elif self._is_notebook:
+                from IPython import display
+
+                show: Any = display.display
+                self._handle = show(_Note(line), display_id=True)
             elif self._is_terminal:
                 self._stream.write(f"\r{line[:_WIDTH]:<{_WIDTH}}")
                 self._stream.flush()
                 self._dirty = True
-
-    def _display(self, line: str) -> None:
-        if self._handle is None:
-            from IPython import display
-
-            show: Any = display.display
-            self._handle = show(_Note(line), display_id=True)
-        else:
-            self._handle.update(_Note(line))
 
 
 class _Note:

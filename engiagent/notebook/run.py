@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-from markupsafe import Markup
+from typing import Any, Final
 
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.running import RunOutcome
@@ -37,9 +35,6 @@ from engiagent.solvers.solution import load_solution
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
 
-if TYPE_CHECKING:
-    from engiagent.notebook.difference import Difference
-
 _CUT: Final = ("running", "interrupted")
 
 
@@ -57,10 +52,7 @@ class Run:
 
     @classmethod
     def of(cls, outcome: RunOutcome) -> "Run":
-        """Return the run that just ended; an error that stopped it is raised.
-
-        Raises EngiagentError, the error that stopped the run; its folder keeps what there was.
-        """
+        """Return the run that just ended; an error that stopped it is raised."""
         if outcome.error is not None:
             raise outcome.error
         return cls(outcome.folder)
@@ -95,21 +87,12 @@ class Run:
         return cut and "problem" in record["asked"] and (self.folder / PROBLEM).is_dir()
 
     def resume(self, *, asking: Asking | None = None, progress: bool = True) -> "Run":
-        """Go on where the run was cut: what a language model answered is not asked again.
-
-        Raises EngiagentError when the run is under way, or was one of a blueprint: solve that
-        again.
-        """
+        """Go on where the run was cut: what a language model answered is not asked again."""
         from engiagent.agents.runs import resume_run
 
         with Shown(str(self.record["problem"])) as shown:
-            outcome = resume_run(
-                self.folder,
-                asking=asking,
-                on_event=shown.stage if progress else None,
-                on_progress=shown if progress else None,
-            )
-        return Run.of(outcome)
+            seen = shown.observers if progress else {}
+            return Run.of(resume_run(self.folder, asking=asking, **seen))
 
     # -- what it made ---------------------------------------------------------------------------
 
@@ -153,10 +136,7 @@ class Run:
         return explain(self.folder, seconds=seconds)
 
     def plot(self, which: str | None = None) -> Figure:
-        """Draw the plan; see :meth:`Solution.plot`.
-
-        Raises InputError when there is no plan.
-        """
+        """Draw the plan as :meth:`Solution.plot` does; InputError when there is none."""
         if self.solution is None:
             raise InputError("the run came to no plan", str(self.folder))
         return self.solution.plot(which)
@@ -164,12 +144,6 @@ class Run:
     def route(self) -> Figure:
         """Draw the turns of the agents."""
         return Figure((route_chart(read_trace(self.folder)),), "Turns of the agents")
-
-    def diff(self, other: "Run") -> "Difference":
-        """Return what is different in another run."""
-        from engiagent.notebook.difference import diff
-
-        return diff(self, other)
 
     # -- showing --------------------------------------------------------------------------------
 
@@ -185,21 +159,22 @@ class Run:
 
     def _repr_html_(self) -> str:
         record = self.record
-        shown = markup.facts(
-            [
-                ("state", self.state + (", can be resumed" if self.resumable else "")),
-                ("why", self.reason or ""),
-                ("engine", str(record["asked"].get("engine") or "")),
-                ("folder", str(self.folder)),
-                ("report", self.report.name if self.report.is_file() else ""),
-            ]
-        )
+        about = {
+            "state": self.state + (", can be resumed" if self.resumable else ""),
+            "why": self.reason or "",
+            "engine": str(record["asked"].get("engine") or ""),
+            "folder": str(self.folder),
+            "report": self.report.name if self.report.is_file() else "",
+        }
         notes = record.get("notes") or ()
-        parts: list[Markup | str] = [verdict_badge(self.verdict, self.state), shown]
-        if self.solution is not None:
-            parts.append(self.solution.plot().picture())
-        parts.append(markup.folded(f"{len(notes)} notes", markup.bullets(map(str, notes))))
-        return markup.card(str(record["problem"]), *parts, kicker="run")
+        return markup.card(
+            str(record["problem"]),
+            verdict_badge(self.verdict, self.state),
+            markup.facts(about.items()),
+            "" if self.solution is None else self.solution.plot().picture(),
+            markup.folded(f"{len(notes)} notes", markup.bullets(map(str, notes))),
+            kicker="run",
+        )
 
 
 def run_in(out: str | Path | None, problem: Problem) -> Run | None:
@@ -212,11 +187,8 @@ def run_in(out: str | Path | None, problem: Problem) -> Run | None:
     run = Run.open(out)
     copied = [_same(run.folder / PROBLEM / name, sha) for name, sha in problem.sha256.items()]
     if False in copied:
-        raise InputError(
-            "the folder holds a run of another text",
-            str(out),
-            expected="another folder, or force=True",
-        )
+        expected = "another folder, or force=True"
+        raise InputError("the folder holds a run of another text", str(out), expected=expected)
     if is_under_way(run.record):
         raise InputError("the run is still under way", str(out))
     whole = None not in copied  # a run may be cut while it copies its problem

@@ -10,17 +10,15 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.document import ParameterDef, VariableDef
 from engiagent.errors import EngiagentError
 from engiagent.explain import Explanation
 from engiagent.explain.audit import Audit
 from engiagent.explain.text import lines_of
 from engiagent.notebook import markup
-from engiagent.notebook.figures import Figure
+from engiagent.notebook.figures import of_study
 from engiagent.report import words
 from engiagent.report.charts import numerals
-from engiagent.report.studied import study_charts
 from engiagent.study.outcome import Study
 from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
@@ -68,38 +66,22 @@ def _(problem: Problem) -> str:
 
 @html.register
 def _(problem: Problem) -> str:
-    rows = [
-        (
-            quantity.text,
-            numerals.quantity(float(quantity.value), str(quantity.unit or "")),
-            "" if quantity.sentence is None else problem.sentences[quantity.sentence].text,
-        )
-        for quantity in problem.quantities
-        if isinstance(quantity.value, int | float) and quantity.kind != "label"
-    ]
+    about = {"id": problem.id, "family": problem.family or "", "tags": ", ".join(problem.tags)}
     files = [
-        (name, str(file.rows), ", ".join(_column(k, c.unit) for k, c in file.columns.items()))
+        (
+            name,
+            str(file.rows),
+            ", ".join(f"{k} [{c.unit}]" if c.unit else k for k, c in file.columns.items()),
+        )
         for name, file in problem.data.items()
     ]
-    found = markup.table(("words", "value", "sentence"), rows, "", (1,))
     return markup.card(
         problem.title,
-        markup.facts(
-            [
-                ("id", problem.id),
-                ("family", problem.family or ""),
-                ("tags", ", ".join(problem.tags)),
-            ]
-        ),
+        markup.facts(about.items()),
         markup.table(("file", "rows", "columns"), files, "Data", (1,)),
         markup.folded("The text", markup.preformatted(problem.body.strip())),
-        markup.folded(f"{len(rows)} quantities were found in it", found),
         kicker="problem",
     )
-
-
-def _column(name: str, unit: Any) -> str:
-    return f"{name} [{unit}]" if unit else name
 
 
 # -- blueprints ---------------------------------------------------------------------------------
@@ -113,12 +95,16 @@ def _(blueprint: Blueprint) -> str:
         f"{len(core.decision_variables)} variables, {len(core.constraints)} constraints"
     )
     units = ", ".join(f"{c.name} ({c.model})" for c in core.components)
-    lines = [f"Blueprint({home.name!r}: {counts})"]
-    lines += [f"  components: {units}"] if units else []
-    lines += [f"  edited: {text}" for text in home.edits]
-    lines += [f"  missing: {text}" for text in home.missing]
-    lines += [f"  not understood: {text}" for text in home.not_understood]
-    return "\n".join(lines)
+    lines = [f"components: {units}"] if units else []
+    lines += _remarks(blueprint)
+    return "\n  ".join([f"Blueprint({home.name!r}: {counts})", *lines])
+
+
+def _remarks(blueprint: Blueprint) -> list[str]:
+    """Return what was edited, is missing or was not understood, as lines."""
+    home = blueprint.home
+    parts = {"edited": home.edits, "missing": home.missing, "not understood": home.not_understood}
+    return [f"{word}: {text}" for word, texts in parts.items() for text in texts]
 
 
 @html.register
@@ -133,14 +119,8 @@ def _(blueprint: Blueprint) -> str:
     return markup.card(
         home.name,
         blueprint.modeling_context.problem_essence or "",
-        markup.facts([("objective", aim), ("size", _size_of(blueprint))]),
-        markup.bullets(
-            [
-                *(f"edited: {text}" for text in home.edits),
-                *(f"missing: {text}" for text in home.missing),
-                *(f"not understood: {text}" for text in home.not_understood),
-            ]
-        ),
+        markup.facts([("objective", aim)]),
+        markup.bullets(_remarks(blueprint)),
         markup.table(("component", "model", "connections"), components, "Components"),
         markup.table(
             ("parameter", "value", "unit", "where it comes from"),
@@ -171,17 +151,6 @@ def _decisions(blueprint: Blueprint) -> Markup:
         f"{len(constraints)} constraints",
         markup.table(("constraint", "states", "for all"), constraints),
     )
-
-
-def _size_of(blueprint: Blueprint) -> str:
-    """Return how large the program is; nothing where the blueprint does not hold."""
-    if blueprint.kind == "definitions":
-        return "definitions, computed and not decided"
-    try:
-        found = analyse(blueprint.expanded, blueprint.home.folder)
-    except EngiagentError:
-        return ""
-    return f"{found.variables} variables, {found.constraints} rows"
 
 
 def _parameter(item: ParameterDef) -> tuple[str, str, str, str]:
@@ -231,13 +200,9 @@ def _(certificate: Certificate) -> str:
 
 
 def _claims(certificate: Certificate) -> list[tuple[str, str]]:
-    found = {
-        "plan": certificate.plan,
-        "reading": certificate.reading,
-        "overrides": certificate.overrides,
-    }
-    pairs = [("plan", plan_line(found)), ("reading", reading_line(found))]
-    pairs.append(("changed", overrides_line(found)))
+    lines = {"plan": plan_line, "reading": reading_line, "changed": overrides_line}
+    found = {name: getattr(certificate, name) for name in ("plan", "reading", "overrides")}
+    pairs = ((name, line(found)) for name, line in lines.items())
     return [pair for pair in pairs if pair[1]]
 
 
@@ -256,6 +221,12 @@ def _(certificate: Certificate) -> str:
         (name, str(level.get("status")), "; ".join(str(f) for f in level.get("findings") or ()))
         for name, level in certificate.levels.items()
     ]
+    lists = {
+        "missing": certificate.missing,
+        "these clash": certificate.contradictions,
+        "open": certificate.reading.get("open", ()),
+        "not understood": certificate.not_understood,
+    }
     return markup.card(
         certificate.problem,
         verdict_badge(certificate.verdict),
@@ -263,12 +234,8 @@ def _(certificate: Certificate) -> str:
             [*_claims(certificate), *_goal(certificate.objective or {}, certificate.bound or {})]
         ),
         markup.table(("what is broken", "where", "by", ""), violations, "Violations", (2,)),
-        markup.bullets([f"missing: {item}" for item in certificate.missing]),
-        markup.bullets([f"these clash: {item}" for item in certificate.contradictions]),
-        markup.bullets([f"open: {item}" for item in certificate.reading.get("open", ())]),
-        markup.bullets([f"not understood: {item}" for item in certificate.not_understood]),
+        markup.bullets(f"{word}: {item}" for word, items in lists.items() for item in items),
         markup.table(("level", "status", ""), levels, "Levels"),
-        markup.folded("Every check", _checks(certificate.levels.get("algebra") or {})),
         markup.folded(f"{len(certificate.notes)} notes", markup.bullets(certificate.notes)),
         kicker="certificate",
     )
@@ -288,17 +255,6 @@ def _goal(goal: Mapping[str, Any], bound: Mapping[str, Any]) -> list[tuple[str, 
     return pairs
 
 
-def _checks(algebra: Mapping[str, Any]) -> Markup:
-    rows = []
-    for check in algebra.get("checks") or ():
-        worst = check.get("worst") or {}
-        slack = amount(worst.get("slack"), worst.get("unit")) if worst else ""
-        name = str(check.get("name") or check.get("id"))
-        said = str(check.get("quote") or check.get("text") or "")
-        rows.append((name, said, str(check.get("status")), slack, _where(worst.get("where"))))
-    return markup.table(("check", "", "status", "least margin", "where"), rows, "", (3,))
-
-
 def _where(place: Any) -> str:
     if not isinstance(place, Mapping):
         return "" if place is None else str(place)
@@ -315,16 +271,9 @@ def _(explanation: Explanation) -> str:
 
 @html.register
 def _(explanation: Explanation) -> str:
-    parts: list[Markup | str] = [explanation.summary]
-    under: list[str] = []
-    for line in lines_of(explanation):
-        if line.depth == 0:
-            parts += [markup.bullets(under), Markup("<b>{}</b>").format(line.text)]
-            under = []
-        else:
-            under.append(line.text)
-    parts.append(markup.bullets(under))
-    return markup.card(f"{explanation.problem}: {explanation.kind}", *parts, kicker="explanation")
+    lines = markup.preformatted("\n".join(str(line) for line in lines_of(explanation)))
+    title = f"{explanation.problem}: {explanation.kind}"
+    return markup.card(title, explanation.summary, lines, kicker="explanation")
 
 
 @text.register
@@ -368,20 +317,16 @@ def _(study: Study) -> str:
 def _(study: Study) -> str:
     rows = study.table()
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [tuple(_cell(row.get(name)) for name in names) for row in rows]
-    numbers = [k for k, name in enumerate(names) if any(_is_number(r.get(name)) for r in rows)]
+    cells = [[_cell(row.get(name)) for name in names] for row in rows]
     return markup.card(
         study.title,
-        Figure(tuple(study_charts(study)), study.title).picture(),
-        markup.folded(f"{len(rows)} points", markup.table(names, cells, "", numbers)),
+        of_study(study).picture(),
+        markup.folded(f"{len(rows)} points", markup.table(names, cells)),
         markup.bullets(study.notes),
         kicker="study",
     )
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _cell(value: Any) -> str:
-    return numerals.number(float(value), 8) if _is_number(value) else str(value or "")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return numerals.number(float(value), 8) if is_number else str(value or "")

@@ -17,7 +17,7 @@ from engiagent.notebook import markup
 from engiagent.notebook.figures import Figure
 from engiagent.notebook.shown import amount
 from engiagent.report.charts import Chart, Lanes, Panel, numerals, plan_panels
-from engiagent.report.charts.series import Plan, Series, aligned, over_one_axis, solution_series
+from engiagent.report.charts.series import aligned, over_one_axis, solution_series
 from engiagent.report.charts.timeline import Axis, Floats
 from engiagent.report.page import render_report
 from engiagent.run.certify import certify, with_gaps
@@ -34,8 +34,6 @@ from engiagent.verify.disturbances import parse_disturbances
 if TYPE_CHECKING:
     import pandas as pd
     import xarray
-
-    from engiagent.notebook.difference import Difference
 
 OVERVIEW: Final = 4
 """Panels that are drawn when nobody says which."""
@@ -123,11 +121,23 @@ class Solution:
         """Return the series over time as columns, with their units in the names.
 
         The longest kind of axis gives the rows: instants of states and starts of periods, in the
-        zone of the problem; a state at the end of the horizon is the last row.
+        zone of the problem; series along other axes are left out.
 
         ``units``: whether columns are called ``battery.charge [kW]`` or ``battery.charge``.
         """
-        return frame(self.drawn, units=units)
+        import pandas as pd
+
+        groups = over_one_axis(solution_series(self.drawn)[0])
+        if not groups:
+            return pd.DataFrame()
+        members = max(groups, key=len)
+        places, labels, values = aligned(members)
+        columns: dict[str, Any] = {}
+        for item, column in zip(members, values, strict=True):
+            unit = numerals.unit(item.unit)
+            name = f"{item.label} [{unit}]" if units and unit else item.label
+            columns[name if name not in columns else f"{item.source}: {name}"] = column
+        return pd.DataFrame(columns, index=_index(members[0].axis, places, labels))
 
     def report(self, path: str | Path) -> Path:
         """Write the report of the checked plan as one page of HTML, and return its path."""
@@ -160,8 +170,8 @@ class Solution:
         """Draw the plan.
 
         ``which``: words of a panel's title or of a series in it, as ``battery`` or ``price``;
-        ``all`` for every panel; None for those that tell most. Raises InputError when no
-        panel has these words.
+        ``all`` for every panel; None for those that tell most. Raises InputError when no panel has
+        these words.
         """
         chosen = self.panels[:OVERVIEW]
         if which == "all":
@@ -185,20 +195,11 @@ class Solution:
     ) -> Certificate:
         """Have the plan checked, by code that shares nothing with the solver.
 
-        Parameters
-        ----------
-        against
-            ``problem`` or ``blueprint``; None for the problem, or for the blueprint where there is
-            none or where the blueprint was edited since: its numbers then count as given.
-        exact
-            Whether to say beside every figure what rational arithmetic makes of it.
-        disturb
-            What is to turn out another way in runs of the plan, as ``load.power=5%``.
-
-        Raises
-        ------
-        InputError
-            When there is no problem to check against, or an input is unreadable.
+        ``against``: ``problem`` or ``blueprint``; None for the problem, or for the blueprint where
+        there is none or where the blueprint was edited since: its numbers then count as given.
+        ``exact``: whether to say beside every figure what rational arithmetic makes of it.
+        ``disturb``: what is to turn out another way in runs of the plan, as ``load.power=5%``.
+        Raises InputError when there is no problem to check against, or an input is unreadable.
         """
         home = self.blueprint.home
         if against not in (None, "problem", "blueprint"):
@@ -229,15 +230,14 @@ class Solution:
 
         ``seconds``: for what is solved again to explain.
         """
-        home = self.blueprint.home
-        given = Given(
-            blueprint=self.drawn.blueprint, folder=home.folder, problem=home.problem, name=home.name
-        )
+        home, blueprint = self.blueprint.home, self.drawn.blueprint
+        about: dict[str, Any] = {"folder": home.folder, "problem": home.problem}
+        given = Given(blueprint=blueprint, name=home.name, **about)
         if self.program is not None and self.result is not None:
             return explain_result(given, self.program, self.result, seconds=seconds)
-        return explain(given.blueprint, given.folder, problem=given.problem, seconds=seconds)
+        return explain(blueprint, **about, seconds=seconds)
 
-    def diff(self, other: "Solution") -> "Difference":
+    def diff(self, other: "Solution") -> "pd.DataFrame":
         """Return what is different in another plan."""
         from engiagent.notebook.difference import diff
 
@@ -247,43 +247,27 @@ class Solution:
 
     def __repr__(self) -> str:
         text = f"Solution({self.blueprint.home.name!r}: {self.status}"
-        if self.objective is not None:
-            text += f", {amount(self.objective, self.unit)}"
+        text += "" if self.objective is None else f", {amount(self.objective, self.unit)}"
         reason = self.dataset.attrs.get("reason")
         text += f"; {reason}" if reason and reason != self.status else ""
         return text + ")"
 
     def _repr_html_(self) -> str:
         attrs = self.dataset.attrs
-        gap = attrs.get("gap")
-        drawn = Figure(self.panels[:OVERVIEW], f"Plan of {self.blueprint.home.name}")
+        facts = {
+            "status": self.status,
+            "why": "" if attrs.get("reason") == self.status else attrs.get("reason", ""),
+            "solver": f"{attrs.get('solver', '')} {attrs.get('solver_version', '')}",
+        }
+        named = {"objective": self.unit, "bound": self.unit, "gap": "%", "seconds": "s"}
+        for name, unit in named.items():
+            if attrs.get(name) is not None:
+                value = float(attrs[name])
+                facts[name] = f"{100 * value:.3g} %" if name == "gap" else amount(value, unit)
         return markup.card(
             self.blueprint.home.name,
-            markup.facts(
-                [
-                    ("status", self.status),
-                    ("why", "" if attrs.get("reason") == self.status else attrs.get("reason", "")),
-                    (
-                        "objective",
-                        "" if self.objective is None else amount(self.objective, self.unit),
-                    ),
-                    (
-                        "the solver's bound",
-                        ""
-                        if attrs.get("bound") is None
-                        else amount(float(attrs["bound"]), self.unit),
-                    ),
-                    ("gap", "" if gap is None else f"{100 * float(gap):.3g} %"),
-                    ("solver", f"{attrs.get('solver', '')} {attrs.get('solver_version', '')}"),
-                    (
-                        "solved in",
-                        ""
-                        if attrs.get("seconds") is None
-                        else amount(float(attrs["seconds"]), "s"),
-                    ),
-                ]
-            ),
-            drawn.picture(),
+            markup.facts(facts.items()),
+            self.plot().picture(),
             "Not checked yet: the certificate says whether the plan holds.",
             kicker="solution",
         )
@@ -295,30 +279,6 @@ def _speaks_of(panel: Chart, words: str) -> bool:
         parts = tuple(curve.label for curve in panel.curves if curve.side == "plot")
     texts = (panel.title, *parts)
     return any(words.lower() in text.lower() for text in texts)
-
-
-def frame(plan: Plan, *, units: bool = True) -> "pd.DataFrame":
-    """Return the series of a plan along its axis as columns; empty without a series.
-
-    Series along another axis than most have no place beside them and are left out.
-    """
-    import pandas as pd
-
-    groups = over_one_axis(solution_series(plan)[0])
-    if not groups:
-        return pd.DataFrame()
-    members = max(groups, key=len)
-    places, labels, values = aligned(members)
-    columns: dict[str, Any] = {}
-    for item, column in zip(members, values, strict=True):
-        columns[_name(item, columns, units=units)] = column
-    return pd.DataFrame(columns, index=_index(members[0].axis, places, labels))
-
-
-def _name(item: Series, taken: dict[str, Any], *, units: bool) -> str:
-    unit = numerals.unit(item.unit)
-    name = f"{item.label} [{unit}]" if units and unit else item.label
-    return name if name not in taken else f"{item.source}: {name}"
 
 
 def _index(axis: Axis, places: Floats, labels: list[str]) -> "pd.Index[Any]":

@@ -1,6 +1,5 @@
 """What static analysis finds, and formulas, as answers that show themselves."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from engiagent.blueprint import Blueprint
@@ -11,43 +10,30 @@ from engiagent.notebook import markup
 MOST_FORMULAS: Final = 40
 
 
-@dataclass(frozen=True)
-class Findings:
-    """What static analysis says of a blueprint: a sequence of diagnostics."""
+class Findings(tuple[Diagnostic, ...]):
+    """What static analysis says of a blueprint: a tuple of diagnostics."""
 
-    name: str
-    diagnostics: tuple[Diagnostic, ...]
-
-    def __len__(self) -> int:
-        return len(self.diagnostics)
-
-    def __getitem__(self, position: int) -> Diagnostic:
-        return self.diagnostics[position]
+    __slots__ = ()
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
         """Those that keep the blueprint from being solved."""
-        return tuple(d for d in self.diagnostics if d.severity == "error")
+        return tuple(d for d in self if d.severity == "error")
 
     def __repr__(self) -> str:
-        lines = [f"{d.severity}: {d}" for d in self.diagnostics]
-        return "\n".join([f"{self.name}: {len(self)} finding(s)", *lines])
+        return "\n".join([f"{len(self)} finding(s)", *(f"{d.severity}: {d}" for d in self)])
 
     def _repr_html_(self) -> str:
         rows = [
             (
-                d.severity,
-                d.code,
-                d.path.removeprefix("core_model_elements."),
-                "" if d.column is None else str(d.column),
-                d.message,
-                d.suggestion or "",
+                *(d.severity, d.code, d.path.removeprefix("core_model_elements.")),
+                *("" if d.column is None else str(d.column), d.message, d.suggestion or ""),
             )
-            for d in self.diagnostics
+            for d in self
         ]
         head = ("", "code", "place", "column", "what", "instead")
         none = "" if rows else "Nothing was found."
-        return markup.card(self.name, none, markup.table(head, rows, "", (3,)), kicker="findings")
+        return markup.card("Findings", none, markup.table(head, rows, "", (3,)))
 
 
 class Equations:

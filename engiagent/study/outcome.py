@@ -100,9 +100,9 @@ class Study(Shows):
 
     def plot(self) -> "Figure":
         """Draw the study."""
-        from engiagent.notebook.studies import plot
+        from engiagent.notebook.figures import of_study
 
-        return plot(self)
+        return of_study(self)
 
     def to_csv(self) -> str:
         """Return :meth:`table` as CSV."""

@@ -179,23 +179,18 @@ class Problem(Body, Shows):
         return problems.audit_problem(self, seconds=seconds)
 
     def analyse(
-        self,
-        engine: str = "offline",
-        *,
-        values: Mapping[str, str] | None = None,
-        asking: "Asking | None" = None,
+        self, engine: str = "offline", *, values: Mapping[str, str] | None = None
     ) -> "Blueprint":
         """Return the blueprint of the problem, with what was not understood in its ``home``.
 
-        ``engine``: ``offline`` takes the plant block or the stored reading, ``anthropic`` asks a
-        language model, ``expert`` takes the reference that lies with a problem of the corpus.
+        ``engine``: ``offline`` takes the plant block or the stored reading, ``expert`` takes the
+        reference that lies with a problem of the corpus; :meth:`run` asks a language model.
         ``values``: what the text does not give, as ``{"battery.charge_efficiency": "0.95"}``.
-        ``asking``: whom ``anthropic`` asks, and how. A run lets a language model repair its answer,
-        this does not.
+        Raises EngiagentError when nothing could be made of the text.
         """
         from engiagent.notebook import problems
 
-        return problems.analyse(self, engine, values, asking)
+        return problems.analyse(self, engine, values)
 
     def solve(self, engine: str = "offline", **options: Any) -> "Solution":
         """Analyse and solve in memory; see :meth:`analyse` and ``Blueprint.solve``."""
@@ -227,10 +222,15 @@ class Problem(Body, Shows):
     ) -> "Run":
         """Take the problem through every stage and store all of it in a folder.
 
-        A run of the same text that the folder holds is opened, or goes on where it was cut.
-        ``out``: the folder, by default a new one below ``runs/``. ``engine``, ``values``,
-        ``asking``: as for :meth:`analyse`; not ``expert``. ``force``: begin again. ``progress``:
-        show how far it has come. ``options``: settings of the solver, as ``time_limit=60``.
+        A folder that holds a run of the same text is not begun again: a run that ended is opened,
+        and one that was cut goes on where it was, so that a notebook can be run again.
+
+        ``out``: the folder; None for a new one below ``runs/``. ``engine``: ``offline`` or
+        ``anthropic``; ``asking``: whom the latter asks, and how; None for what its cards say.
+        ``values``: as for :meth:`analyse`. ``force``: begin again, and replace what the folder
+        holds. ``progress``: show how far it has come. ``options``: limits and settings of the
+        solver, as ``time_limit=60``. Raises EngiagentError when the folder holds something else, or
+        nobody is there to ask.
         """
         from engiagent.notebook import problems
 

@@ -1,20 +1,6 @@
 """The tools that agents, programs and servers call, their rules, and the graph of what was done."""
 
-from engiagent.tools.graph import Graph, Node, Replay, graph_schema, replay
-from engiagent.tools.registry import Argument, Outcome, State, Tool, tools
-from engiagent.tools.supervision import Observation, Session
+from engiagent.tools.registry import Tool, tools
+from engiagent.tools.supervision import Graph, Observation, Session, graph_schema, replay
 
-__all__ = [
-    "Argument",
-    "Graph",
-    "Node",
-    "Observation",
-    "Outcome",
-    "Replay",
-    "Session",
-    "State",
-    "Tool",
-    "graph_schema",
-    "replay",
-    "tools",
-]
+__all__ = ["Graph", "Observation", "Session", "Tool", "graph_schema", "replay", "tools"]

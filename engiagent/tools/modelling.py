@@ -14,13 +14,23 @@ from engiagent.explain.audit import audit_blueprint, audit_problem
 from engiagent.formulations.expansion import expand
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical, loads_strict
-from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
+from engiagent.io.schemawords import list_of, record
 from engiagent.run.edits import set_value, with_changes
 from engiagent.run.folder import BLUEPRINT, PROBLEM, is_run_folder
 from engiagent.run.inputs import name_of, problem_beside, problem_folder_of, stored_problem
 from engiagent.text import Problem
-from engiagent.tools.places import CHANGED, ELEMENTS, inside
-from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, tool
+from engiagent.tools.places import CHANGED, WORDS, inside
+from engiagent.tools.registry import (
+    Argument,
+    Held,
+    Json,
+    Outcome,
+    State,
+    declare_part,
+    needed,
+    shape,
+    tool,
+)
 from engiagent.verify.findings import finite_or_none
 
 SECONDS: Final = Argument(
@@ -32,16 +42,9 @@ _TEXT: Final[Json] = {"type": "string", "minLength": 1}
 _VALUE: Final[Json] = {
     "anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]
 }
-_DIAGNOSTIC: Final = record(
-    {
-        "code": TEXT,
-        "severity": TEXT,
-        "path": TEXT,
-        "column": maybe({"type": "integer"}),
-        "name": maybe(TEXT),
-        "message": TEXT,
-        "suggestion": maybe(TEXT),
-    }
+_DIAGNOSTIC: Final = shape(
+    "code severity path: text; column: integer or null; name: text or null; message: text; "
+    "suggestion: text or null"
 )
 _OPERATION: Final[Json] = {
     "type": "object",
@@ -100,22 +103,10 @@ declare_part("blueprint", Held("analyse", (), Drafted.save, Drafted.load))
 
 @tool(
     "write",
-    Argument(
-        "path",
-        _TEXT,
-        "A problem file or folder, a run's copy of one, or a blueprint (.json).",
-        required=True,
-    ),
-    returns=record(
-        {"problem": TEXT},
-        {
-            "title": TEXT,
-            "text": TEXT,
-            "data": by_name(by_name(maybe(TEXT))),
-            "sha256": by_name(TEXT),
-            "blueprint": TEXT,
-            "kind": TEXT,
-        },
+    needed("path", _TEXT, "A problem file or folder, a run's copy of one, or a blueprint (.json)."),
+    returns=shape(
+        "problem: text; title? text?: text; data?: by name by name text or null; "
+        "sha256?: by name text; blueprint? kind?: text"
     ),
     group="problem",
     writes=("problem", "blueprint"),
@@ -136,17 +127,13 @@ def load_problem(state: State, arguments: Json) -> Outcome:
 
 
 def _loaded(problem: Problem) -> Outcome:
-    content: Json = {
-        "problem": problem.id,
-        "title": problem.title,
-        "text": problem.text,
-        "data": {
-            name: {column: entry.unit for column, entry in file.columns.items()}
-            for name, file in problem.data.items()
-        },
-        "sha256": dict(problem.sha256),
+    data = {
+        name: {column: entry.unit for column, entry in file.columns.items()}
+        for name, file in problem.data.items()
     }
-    return Outcome(plain(content), {"problem": Posed(problem, problem.folder, problem.id)})
+    content = {"problem": problem.id, "title": problem.title, "text": problem.text, "data": data}
+    posed = Posed(problem, problem.folder, problem.id)
+    return Outcome(plain({**content, "sha256": dict(problem.sha256)}), {"problem": posed})
 
 
 @tool(
@@ -157,9 +144,8 @@ def _loaded(problem: Problem) -> Outcome:
         "Values that the text does not give, by slot, each a text with its unit, as "
         '{"battery.charge_efficiency": "0.95"}.',
     ),
-    returns=record(
-        {"blueprint": maybe(TEXT), "missing": TEXTS, "not_understood": TEXTS},
-        {"elements": ELEMENTS},
+    returns=shape(
+        "blueprint: text or null; missing not_understood: list of text; elements?: elements", WORDS
     ),
     needs=("problem",),
     group="problem",
@@ -182,22 +168,14 @@ def analyse(state: State, arguments: Json) -> Outcome:
     if found.blueprint is None:
         return Outcome({**content, "blueprint": None})
     drafted = Drafted(found.blueprint, missing, unclear, values)
-    content |= {"blueprint": found.blueprint.sha256, "elements": summary_of(found.blueprint)}
-    return Outcome(content, {"blueprint": drafted})
+    return Outcome({**content, **changed_content(found.blueprint)}, {"blueprint": drafted})
 
 
 @tool(
     "read",
     SECONDS,
-    returns=record(
-        {
-            "schema": TEXT,
-            "problem": TEXT,
-            "verdict": TEXT,
-            "findings": list_of(OBJECT),
-            "not_understood": TEXTS,
-            "notes": TEXTS,
-        }
+    returns=shape(
+        "schema problem verdict: text; findings: list of object; not_understood notes: list of text"
     ),
     needs=("problem",),
     uses=("blueprint",),
@@ -229,16 +207,13 @@ def lint(state: State, arguments: Json) -> Outcome:
         found = check_definitions(blueprint, folder)
     else:
         found = analysed(expand(blueprint), folder).diagnostics
-    names = ("code", "severity", "path", "column", "name", "message", "suggestion")
-    rows = [{name: getattr(item, name) for name in names} for item in found]
+    rows = [{name: getattr(item, name) for name in _DIAGNOSTIC["properties"]} for item in found]
     return Outcome(plain({"diagnostics": rows}))
 
 
 @tool(
     "write",
-    Argument(
-        "document", {"type": "object"}, "The blueprint, as docs and schema have it.", required=True
-    ),
+    needed("document", {"type": "object"}, "The blueprint, as docs and schema have it."),
     Argument(
         "not_understood",
         {"type": "array", "items": _TEXT},
@@ -250,10 +225,8 @@ def lint(state: State, arguments: Json) -> Outcome:
 )
 def write_blueprint(state: State, arguments: Json) -> Outcome:
     """Take a blueprint that somebody wrote of the problem in place of one that was read."""
-    blueprint = Blueprint.from_dict(arguments["document"])
     unclear = tuple(arguments.get("not_understood") or ())
-    drafted = Drafted(blueprint, not_understood=unclear)
-    return Outcome(changed_content(blueprint), {"blueprint": drafted})
+    return _changed(Drafted(Blueprint.from_dict(arguments["document"]), not_understood=unclear))
 
 
 @tool("write", returns=CHANGED, needs=("blueprint",), writes=("blueprint",))
@@ -262,17 +235,15 @@ def expand_blueprint(state: State, arguments: Json) -> Outcome:
     drafted: Drafted = state.get("blueprint")
     if drafted.blueprint.kind == "definitions":
         raise InputError("a blueprint of definitions has no components to write out")
-    changed = replace(drafted, blueprint=expand(drafted.blueprint))
-    return Outcome(changed_content(changed.blueprint), {"blueprint": changed})
+    return _changed(replace(drafted, blueprint=expand(drafted.blueprint)))
 
 
 @tool(
     "write",
-    Argument(
+    needed(
         "operations",
         {"type": "array", "items": _OPERATION, "minItems": 1, "maxItems": 200},
         "A JSON patch (RFC 6902); a step into a list may be the name of the element.",
-        required=True,
     ),
     returns=CHANGED,
     needs=("blueprint",),
@@ -284,26 +255,19 @@ def patch_blueprint(state: State, arguments: Json) -> Outcome:
     drafted: Drafted = state.get("blueprint")
     before = drafted.blueprint.to_dict()
     document = patched(before, arguments["operations"])
-    changed = drafted.having(with_changes(before, document, excused=False))
-    return Outcome(changed_content(changed.blueprint), {"blueprint": changed})
+    return _changed(drafted.having(with_changes(before, document, excused=False)))
 
 
 @tool(
     "write",
-    Argument(
-        "name",
-        _TEXT,
-        "A parameter, or a component's slot as battery.energy_capacity.",
-        required=True,
-    ),
-    Argument(
+    needed("name", _TEXT, "A parameter, or a component's slot as battery.energy_capacity."),
+    needed(
         "value",
         _VALUE,
         "The number, or one for each element of its index; its unit is the argument 'unit'.",
-        required=True,
     ),
-    Argument("unit", _TEXT, "The unit of the value, 1 for a plain number.", required=True),
-    returns=record({"before": {}, "blueprint": TEXT, "elements": ELEMENTS}),
+    needed("unit", _TEXT, "The unit of the value, 1 for a plain number."),
+    returns=shape("before: any; blueprint: text; elements: elements", WORDS),
     needs=("blueprint",),
     writes=("blueprint",),
 )
@@ -315,18 +279,17 @@ def set_parameter(state: State, arguments: Json) -> Outcome:
     text = f"{value} {unit}"
     before = set_value(document, name, value, unit, f"--set {name}={text}")
     changed = replace(drafted.having(document), values={**drafted.values, name: text})
-    return Outcome({"before": before, **changed_content(changed.blueprint)}, {"blueprint": changed})
+    return _changed(changed, before=before)
+
+
+def _changed(drafted: Drafted, **more: Any) -> Outcome:
+    return Outcome({**more, **changed_content(drafted.blueprint)}, {"blueprint": drafted})
 
 
 def changed_content(blueprint: Blueprint) -> Json:
-    """Return what a caller is told of a blueprint that is new."""
-    return {"blueprint": blueprint.sha256, "elements": summary_of(blueprint)}
-
-
-def summary_of(blueprint: Blueprint) -> Json:
-    """Return the names of what a blueprint holds."""
+    """Return what a caller is told of a blueprint that is new: the names of what it holds."""
     core = blueprint.core
-    return {
+    elements = {
         "kind": blueprint.kind,
         "sets": [item.name for item in core.sets],
         "parameters": [item.name for item in core.parameters],
@@ -334,6 +297,7 @@ def summary_of(blueprint: Blueprint) -> Json:
         "components": {item.name: item.model for item in core.components},
         "constraints": [item.constraint_id or item.name for item in core.constraints],
     }
+    return {"blueprint": blueprint.sha256, "elements": elements}
 
 
 def plain(value: Any) -> Any:

@@ -9,7 +9,8 @@ from typing import Final
 
 from engiagent.errors import InputError
 from engiagent.io.files import inside_parts
-from engiagent.io.schemawords import NUMBER, TEXT, TEXTS, by_name, maybe, record
+from engiagent.io.schemawords import Json, maybe
+from engiagent.tools.registry import shape
 
 
 def inside(root: Path, relative: str) -> Path:
@@ -30,13 +31,7 @@ def below(root: Path, relative: str) -> Path:
 
 @contextmanager
 def new_folder(root: Path, relative: str) -> Iterator[Path]:
-    """Yield a folder to be filled that becomes one below ``root`` when nothing fails.
-
-    Raises
-    ------
-    InputError
-        When there is such a folder already.
-    """
+    """Yield a folder to be filled that becomes one below ``root`` when nothing fails."""
     target, taken = below(root, relative), "there is such a folder already"
     if target.exists():
         raise InputError(taken, relative, expected="a new one")
@@ -59,17 +54,14 @@ def files_below(root: Path, relative: str) -> tuple[str, ...]:
     return tuple(sorted(path.relative_to(root).as_posix() for path in found))
 
 
-OBJECTIVE: Final = maybe(
-    record({}, {"value": maybe(NUMBER), "unit": maybe(TEXT), "sense": maybe(TEXT)}, more=True)
-)
-ELEMENTS: Final = record(
-    {
-        "kind": {"enum": ["programme", "definitions"]},
-        "sets": TEXTS,
-        "parameters": TEXTS,
-        "decision_variables": TEXTS,
-        "components": by_name(TEXT),
-        "constraints": TEXTS,
-    }
-)
-CHANGED: Final = record({"blueprint": TEXT, "elements": ELEMENTS})
+WORDS: Final[dict[str, Json]] = {
+    "objective": maybe(
+        shape("value?: number or null; unit?: text or null; sense?: text or null", more=True)
+    ),
+    "elements": shape(
+        "kind: one of programme, definitions; sets parameters decision_variables: list of text; "
+        "components: by name text; constraints: list of text"
+    ),
+}
+"""What several answers hold: an objective, and the names of what a blueprint holds."""
+CHANGED: Final = shape("blueprint: text; elements: elements", WORDS)

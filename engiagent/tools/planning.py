@@ -18,17 +18,7 @@ from engiagent.formulations.latex import emit_latex
 from engiagent.formulations.program import Program
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
-from engiagent.io.schemawords import (
-    COUNT,
-    NUMBER,
-    OBJECT,
-    TEXT,
-    TEXTS,
-    by_name,
-    list_of,
-    maybe,
-    record,
-)
+from engiagent.io.schemawords import TEXT, record
 from engiagent.run.certify import certify, with_gaps
 from engiagent.run.folder import CERTIFICATE, SOLUTION
 from engiagent.run.proofs import find_best
@@ -36,8 +26,18 @@ from engiagent.run.stages import computed, progress_text, solve_program, static_
 from engiagent.solvers.result import Progress, SolveOptions, SolverResult
 from engiagent.solvers.solution import load_arrays, save_solution
 from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
-from engiagent.tools.places import OBJECTIVE
-from engiagent.tools.registry import Argument, Held, Json, Outcome, State, declare_part, tool
+from engiagent.tools.places import WORDS
+from engiagent.tools.registry import (
+    Argument,
+    Held,
+    Json,
+    Outcome,
+    State,
+    declare_part,
+    needed,
+    shape,
+    tool,
+)
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.claims import verdict_line
 from engiagent.verify.requirements import parse_requirements
@@ -102,9 +102,9 @@ declare_part("certificate", Held("check", (), _save_certificate, _load_certifica
 
 @tool(
     "write",
-    returns=record(
-        {"kind": {"enum": ["programme", "definitions"]}, "class": maybe(TEXT)},
-        {"convexity": TEXT, "columns": COUNT, "rows": COUNT, "warnings": TEXTS},
+    returns=shape(
+        "kind: one of programme, definitions; class: text or null; convexity?: text; "
+        "columns? rows?: count; warnings?: list of text"
     ),
     needs=("blueprint",),
     uses=("problem",),
@@ -146,15 +146,9 @@ def compile_content(program: Program | None, warnings: Sequence[str]) -> Json:
         "gap", {"type": "number", "minimum": 0}, "Relative gap that ends the search.", unit="1"
     ),
     Argument("backend", {"type": "string"}, "The solver; chosen by the kind of program if absent."),
-    returns=record(
-        {"status": TEXT},
-        {
-            "reason": maybe(TEXT),
-            "objective": maybe(NUMBER),
-            "unit": maybe(TEXT),
-            "bound": maybe(NUMBER),
-            "solver": maybe(TEXT),
-        },
+    returns=shape(
+        "status: text; reason?: text or null; objective?: number or null; unit?: text or null; "
+        "bound?: number or null; solver?: text or null"
     ),
     needs=("program",),
     uses=("blueprint", "problem"),
@@ -187,16 +181,10 @@ def solve_content(schedule: Any, result: SolverResult | None) -> Json:
     """Return what a caller is told of a solve; without a result it was computed."""
     if result is None:
         return {"status": "computed"}
-    content = {
-        "status": result.status,
-        "reason": result.reason,
-        "objective": result.objective,
-        "unit": schedule.attrs.get("objective_unit"),
-        "bound": schedule.attrs.get("bound"),
-        "solver": result.solver,
-    }
-    found: Json = plain(content)
-    return found
+    found = {name: getattr(result, name) for name in ("status", "reason", "objective")}
+    unit, bound = (schedule.attrs.get(name) for name in ("objective_unit", "bound"))
+    content: Json = plain({**found, "unit": unit, "bound": bound, "solver": result.solver})
+    return content
 
 
 @tool(
@@ -212,23 +200,12 @@ def solve_content(schedule: Any, result: SolverResult | None) -> Json:
         {"type": "array", "items": {"type": "string"}},
         "Sentences of the text that nobody could read; any leaves the reading open.",
     ),
-    returns=record(
-        {
-            "verdict": TEXT,
-            "line": TEXT,
-            "plan": OBJECT,
-            "reading": OBJECT,
-            "overrides": list_of(OBJECT),
-            "objective": OBJECTIVE,
-            "bound": maybe(OBJECT),
-            "violations": list_of(OBJECT),
-            "missing": list_of({}),
-            "contradictions": list_of({}),
-            "not_understood": list_of({}),
-            "sha256": TEXT,
-            "levels": by_name(TEXT),
-        },
-        {"best": OBJECT},
+    returns=shape(
+        "verdict line: text; plan reading: object; overrides: list of object; "
+        "objective: objective; bound: object or null; violations: list of object; "
+        "missing contradictions not_understood: list of any; sha256: text; "
+        "levels: by name text; best?: object",
+        WORDS,
     ),
     needs=("solution",),
     uses=("blueprint", "problem"),
@@ -267,17 +244,8 @@ def check_content(certificate: Mapping[str, Any]) -> Json:
     """Return what a caller is told of a certificate."""
     levels = {name: level["status"] for name, level in certificate["levels"].items()}
     names = (
-        "verdict",
-        "plan",
-        "reading",
-        "overrides",
-        "objective",
-        "bound",
-        "violations",
-        "missing",
-        "contradictions",
-        "not_understood",
-        "sha256",
+        *("verdict", "plan", "reading", "overrides", "objective", "bound", "violations"),
+        *("missing", "contradictions", "not_understood", "sha256"),
     )
     told = {"line": verdict_line(certificate), "levels": levels}
     found: Json = plain({name: certificate[name] for name in names} | told)
@@ -287,7 +255,7 @@ def check_content(certificate: Mapping[str, Any]) -> Json:
 @tool(
     "read",
     SECONDS,
-    returns=record({"schema": TEXT, "kind": TEXT, "problem": TEXT, "summary": TEXT}, more=True),
+    returns=shape("schema kind problem summary: text", more=True),
     needs=("solution",),
     uses=("program", "blueprint", "problem"),
 )
@@ -309,7 +277,7 @@ def explain(state: State, arguments: Json) -> Outcome:
 
 @tool(
     "read",
-    Argument("form", {"enum": list(_FORMS)}, "The form.", required=True),
+    needed("form", {"enum": list(_FORMS)}, "The form."),
     returns=record({"form": {"enum": list(_FORMS)}, "text": TEXT}),
     needs=("blueprint",),
     uses=("problem",),

@@ -9,16 +9,29 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.io.schemawords import kind_of
+from engiagent.io.schemawords import fields, kind_of, record
 
 Access = Literal["read", "write"]
 Part = str
 """The name of something that a session holds; see :func:`declare_part`."""
 
 Json = dict[str, Any]
+
+
+def shape(
+    text: str, words: Mapping[str, Json] = MappingProxyType({}), *, more: bool = False
+) -> Json:
+    """Return the schema of an answer in a line: ``names: kind; other?: kind``.
+
+    The kinds are those of :func:`engiagent.io.schemawords.fields`, and ``words``.
+    """
+    groups = (group.partition(": ") for group in text.split("; "))
+    lines = [f"{name}: {kind}" for names, _, kind in groups for name in names.split()]
+    return record(*fields("\n".join(lines), words), more=more)
 
 
 @dataclass(frozen=True)
@@ -32,7 +45,7 @@ class Made:
 
 @dataclass
 class Later:
-    """A part of a stored session, read when it is asked for."""
+    """A part of a stored session, read when it is first asked for."""
 
     read: Callable[[], Any]
 
@@ -42,15 +55,11 @@ class Later:
         return self.read()
 
 
-OnSaid = Callable[[float, str], None]
-"""Told how many seconds a call has worked and how far it has come."""
-
-
 @dataclass(frozen=True)
 class Watch:
     """What a caller does while a call works: listens to how far it has come, and may stop it."""
 
-    said: OnSaid | None = None
+    said: Callable[[float, str], None] | None = None  # hears seconds and a line
     cancel: threading.Event | None = None
 
     def tell(self, text: str) -> None:
@@ -142,19 +151,15 @@ class Argument:
     def said(self) -> str:
         """Return its name with what it may be, in words."""
         unit = "" if self.unit in (None, "1") else f" [{self.unit}]"
-        limits = "".join(
-            f", {word} {self._ranged[key]:g}"
-            for key, word in _LIMITS.items()
-            if key in self._ranged
-        )
+        ranged: Json = self.schema.get("anyOf", [self.schema])[0]
+        limits = "".join(f", {w} {ranged[key]:g}" for key, w in _LIMITS.items() if key in ranged)
         more = "" if "enum" in self.schema else f"; {self.description}"
         return f"{self.name}: {kind_of(self.schema)}{unit}{limits}{more}"
 
-    @property
-    def _ranged(self) -> Json:
-        """The part of the schema that may have limits."""
-        found: Json = self.schema.get("anyOf", [self.schema])[0]
-        return found
+
+def needed(name: str, schema: Json, description: str) -> Argument:
+    """Return an argument that has to be given."""
+    return Argument(name, schema, description, required=True)
 
 
 @dataclass(frozen=True)
@@ -174,49 +179,23 @@ Work = Callable[[State, Json], Outcome]
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool.
-
-    Attributes
-    ----------
-    access
-        ``write`` when it changes the session's state or files, else ``read``.
-    needs
-        The parts that have to be there and up to date before it is called: its rule.
-    uses
-        The parts that it works from where they are there.
-    returns
-        JSON Schema of its answer.
-    outside
-        Whether its answer depends on more than state and arguments, as on files of runs.
-    repeatable
-        Whether a second call with the same arguments changes nothing more.
-    destructive
-        Whether it may replace files that were there before.
-    open_world
-        Whether it deals with anything beyond the session and its folder, as a network.
-    group
-        With which others it belongs, as ``problem`` or ``hvac``.
-    instead
-        The argument that names what it works on in the place of the parts that it needs.
-    writes
-        The parts that it may make.
-    """
+    """A typed function on a session's state, with its rule and four hints."""
 
     name: str
-    access: Access
+    access: Access  # ``write`` when it changes the session's state or files, else ``read``
     description: str
     work: Work
-    returns: Json
+    returns: Json  # JSON Schema of its answer
     arguments: tuple[Argument, ...] = ()
-    needs: tuple[Part, ...] = ()
-    uses: tuple[Part, ...] = ()
-    outside: bool = False
-    repeatable: bool = True
-    destructive: bool = False
-    open_world: bool = False
-    group: str = ""
-    instead: str | None = None
-    writes: tuple[Part, ...] = ()
+    needs: tuple[Part, ...] = ()  # its rule: what has to be there and up to date before it
+    uses: tuple[Part, ...] = ()  # what it works from where it is there
+    outside: bool = False  # its answer depends on more than state and arguments, as on files
+    repeatable: bool = True  # a second call with the same arguments changes nothing more
+    destructive: bool = False  # it may replace files that were there before
+    open_world: bool = False  # it deals with anything beyond the session, as a network
+    group: str = ""  # with which others it belongs, as ``problem`` or ``hvac``
+    instead: str | None = None  # the argument that names what it works on in place of its needs
+    writes: tuple[Part, ...] = ()  # the parts that it may make
 
     @property
     def reads(self) -> tuple[Part, ...]:
@@ -241,28 +220,21 @@ class Tool:
         from jsonschema import Draft202012Validator
 
         error = next(Draft202012Validator(self.schema()).iter_errors(arguments), None)
-        known = [argument.name for argument in self.arguments]
+        known = {argument.name: argument for argument in self.arguments}
         unknown = [name for name in arguments if name not in known]
         if unknown:
             close = get_close_matches(unknown[0], known, n=1)
-            raise InputError(
-                f"{self.name} has no argument {unknown[0]!r}",
-                expected=f"{close[0]!r}, of {', '.join(known)}"
-                if close
-                else ", ".join(known) or "none",
-            )
+            expected = ", ".join(known) or "none"
+            expected = f"{close[0]!r}, of {expected}" if close else expected
+            raise InputError(f"{self.name} has no argument {unknown[0]!r}", expected=expected)
         if error is not None:
             place = "".join(f".{step}" for step in error.absolute_path)
+            named = [str(step) for step in error.absolute_path][:1]
+            meant = named or [name for name, argument in known.items() if argument.required]
+            expected = "; ".join(known[name].said() for name in meant if name in known)
             said = f"{self.name}{place}: {error.message[:300]}"
-            raise InputError(said, expected=self._expected(error))
+            raise InputError(said, expected=expected or None)
         return dict(arguments)
-
-    def _expected(self, error: Any) -> str | None:
-        """Return what was expected where arguments are not as the schema has them."""
-        if not error.absolute_path:
-            return "; ".join(a.said() for a in self.arguments if a.required) or None
-        named = error.absolute_path[0]
-        return next((a.said() for a in self.arguments if a.name == named), None)
 
 
 REGISTRY: Final[dict[str, Tool]] = {}
@@ -309,15 +281,8 @@ def tool(
 def tools() -> Mapping[str, Tool]:
     """Return all tools by name."""
     # They register themselves.
-    from engiagent.tools import looking, modelling, planning, posing, runs, studies  # noqa: F401
-    from engiagent.tools.site import (  # noqa: F401
-        analysing,
-        collecting,
-        configuring,
-        driving,
-        optimising,
-        simulating,
-    )
+    from engiagent.tools import files, modelling, planning, studies  # noqa: F401
+    from engiagent.tools.site import analysing, collecting, configuring, driving, running  # noqa: F401
 
     return dict(sorted(REGISTRY.items()))
 

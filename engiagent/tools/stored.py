@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,9 +19,8 @@ from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.plainyaml import dump_yaml
-from engiagent.tools.graph import Graph, Node
 from engiagent.tools.registry import PARTS, Later, Made, Part, State, tools
-from engiagent.tools.supervision import Session
+from engiagent.tools.supervision import Graph, Node, Session
 
 SCHEMA: Final = "engiagent-session/1"
 FOLDER: Final = "session"
@@ -35,10 +35,7 @@ _WAIT: Final = 600.0
 def opened(folder: Path) -> Iterator[Session]:
     """Open the session of a folder, a new one where there is none, and store what is done in it.
 
-    Raises
-    ------
-    InputError
-        When the folder cannot be made, what it holds cannot be read, or it stays in use.
+    InputError when the folder cannot be made, what it holds cannot be read, or it stays in use.
     """
     try:
         (folder / FOLDER).mkdir(parents=True, exist_ok=True)
@@ -75,28 +72,20 @@ def _read(folder: Path) -> Session:
     parts: dict[Part, Made] = {}
     for part, entry in stored["parts"].items():
         place, node = entry.pop("folder"), session.graph.nodes[entry["call"]]
-        value = Later(
-            _stored(part, folder / FOLDER / place) if place else _again(part, node, session)
-        )
+        load = PARTS[part].load
+        if place and load is not None:
+            value = Later(partial(load, folder / FOLDER / place))
+        else:
+            value = Later(partial(_again, part, node, session))
         parts[part] = Made(value, **entry)
     session.state = replace(session.state, parts=parts)
     return session
 
 
-def _stored(part: Part, folder: Path) -> Any:
-    load = PARTS[part].load
-    assert load is not None  # what was saved can be loaded
-    return lambda: load(folder)
-
-
 def _again(part: Part, node: Node, session: Session) -> Any:
-    """Return what makes a part by the call that made it, which took no work worth storing."""
-
-    def make() -> Any:
-        state = State(session.root, session.state.parts)
-        return tools()[node.tool].work(state, node.arguments).makes[part]
-
-    return make
+    """Return a part that took no work worth storing, by the call that made it."""
+    state = State(session.root, session.state.parts)
+    return tools()[node.tool].work(state, node.arguments).makes[part]
 
 
 def _write(session: Session, folder: Path) -> None:
@@ -108,7 +97,9 @@ def _write(session: Session, folder: Path) -> None:
         if save is not None:
             place = f"{part}-{made.call}"
             if not isinstance(made.value, Later):
-                _save(own / place, lambda to, save=save, made=made: save(made.value, to))
+                shutil.rmtree(own / place, ignore_errors=True)
+                (own / place).mkdir()
+                save(made.value, own / place)
         parts[part] = {"call": made.call, "basis": dict(made.basis), "folder": place}
     calls = loads_strict(session.graph.to_json())
     record = {"schema": SCHEMA, "calls": calls, "parts": parts}
@@ -121,9 +112,3 @@ def _write(session: Session, folder: Path) -> None:
         site = session.state.get("site")
         shown = {"active": site.active, "configurations": dict(site.configurations)}
         write_atomic(folder / SHOWN, dump_yaml(shown))
-
-
-def _save(place: Path, save: Any) -> None:
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
-    save(place)

@@ -5,7 +5,7 @@ from typing import Any, Final
 from engiagent.control import control as closed
 from engiagent.errors import InputError
 from engiagent.io.jsontext import loads_strict
-from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, record
+from engiagent.io.schemawords import by_name, list_of
 from engiagent.plant.sizing import open_sizes
 from engiagent.solvers.result import SolveOptions
 from engiagent.study import Cases, Setting, Study, asked, run_study
@@ -13,24 +13,23 @@ from engiagent.study.outcome import Asked
 from engiagent.study.returns import compared_cases
 from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.places import inside
-from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+from engiagent.tools.registry import Argument, Json, Outcome, State, needed, shape, tool
 
 GROUP: Final = "study"
 _TEXTS: Final[Json] = {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 50}
 _COUNT: Final[Json] = {"type": "integer", "minimum": 1, "maximum": 100_000}
 _SHOW: Final = Argument("show", _TEXTS, "Expressions to report of each plan.")
-_STUDY: Final = record({"schema": TEXT, "kind": TEXT, "rows": list_of(OBJECT)}, more=True)
+_STUDY: Final = shape("schema kind: text; rows: list of object", more=True)
 _WAIT: Final = 60.0
 
 
 @tool(
     "read",
-    Argument(
+    needed(
         "vary",
         {**_TEXTS, "minItems": 1},
         "What varies and its values, as 'battery.energy_capacity=100..400:4[kWh]', 'wear=1,2' or "
         "'price=*0.8,1,1.2' (factors); several make a grid.",
-        required=True,
     ),
     _SHOW,
     SECONDS,
@@ -40,12 +39,13 @@ _WAIT: Final = 60.0
 )
 def sweep(state: State, arguments: Json) -> Outcome:
     """Solve at every point of a grid of values; the time limit is that of one solve."""
-    return _answer(_studied(state, arguments, asked("sweep", arguments["vary"])))
+    found = _studied(state, arguments, asked("sweep", arguments["vary"]))
+    return Outcome(plain(loads_strict(found.to_json())))
 
 
 @tool(
     "read",
-    Argument("kind", {"enum": ["cases", "pareto", "sensitivity"]}, "Which study.", required=True),
+    needed("kind", {"enum": ["cases", "pareto", "sensitivity"]}, "Which study."),
     Argument(
         "of",
         _TEXTS,
@@ -60,13 +60,14 @@ def sweep(state: State, arguments: Json) -> Outcome:
 )
 def study(state: State, arguments: Json) -> Outcome:
     """Solve the cases of the blueprint, the front between goals, or each factor at both ends."""
-    return _answer(_studied(state, arguments, asked(arguments["kind"], arguments.get("of") or ())))
+    found = _studied(state, arguments, asked(arguments["kind"], arguments.get("of") or ()))
+    return Outcome(plain(loads_strict(found.to_json())))
 
 
 @tool(
     "read",
     SECONDS,
-    returns=record({"sizes": by_name(OBJECT), "cases": list_of(OBJECT)}),
+    returns=shape("sizes: by name object; cases: list of object"),
     needs=("blueprint",),
     uses=("problem",),
 )
@@ -79,10 +80,8 @@ def sizing(state: State, arguments: Json) -> Outcome:
     core = state.get("blueprint").blueprint.core
     known = open_sizes(core)
     if not known:
-        raise InputError(
-            "no size is to be chosen",
-            expected="a slot of the plant block as {between: [0 kWh, 500 kWh], costs: …}",
-        )
+        expected = "a slot of the plant block as {between: [0 kWh, 500 kWh], costs: …}"
+        raise InputError("no size is to be chosen", expected=expected)
     found = _studied(state, {**arguments, "show": list(known)}, Cases())
     values, units = (found.rows[0].get(key) or {} for key in ("values", "units"))
     sizes = {slot: {"value": values.get(n), "unit": units.get(n)} for n, slot in known.items()}
@@ -106,8 +105,8 @@ def sizing(state: State, arguments: Json) -> Outcome:
         "What comes after the data; refuse if absent.",
     ),
     SECONDS,
-    returns=record(
-        {"schema": TEXT, "outcomes": OBJECT, "figures": list_of(OBJECT), "notes": TEXTS}, more=True
+    returns=shape(
+        "schema: text; outcomes: object; figures: list of object; notes: list of text", more=True
     ),
     needs=("blueprint",),
     uses=("problem",),
@@ -138,7 +137,3 @@ def _studied(state: State, arguments: Json, what: Asked) -> Study:
         on_point=lambda done, total, row: state.watch.tell(f"{done} of {total} points"),
     )
     return run_study(what, state.get("blueprint").blueprint, setting)
-
-
-def _answer(found: Study) -> Outcome:
-    return Outcome(plain(loads_strict(found.to_json())))

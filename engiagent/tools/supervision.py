@@ -1,17 +1,126 @@
-"""A session with its supervisor: every call is checked against its rule just before it is made.
+"""A session with its supervisor, and the graph of its calls, which can be stored and run again.
 
-A call that would work on what is absent or out of date is blocked once, with advice, and the state
-stays as it was; whoever insists by the same call is let through. What was done is kept as a
-graph that can be run again.
+Every call is checked against its rule just before it is made. One that would work on what is absent
+or out of date is blocked once, with advice, and the state stays as it was; whoever insists by the
+same call is let through.
 """
 
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.tools.graph import Graph, Node, digest
-from engiagent.tools.registry import PARTS, Json, Made, Part, State, Tool, Watch, Work, tools
+from engiagent.io.jsontext import dumps_canonical, loads_strict
+from engiagent.io.schemawords import COUNT, DRAFT, list_of, record
+from engiagent.tools.registry import (
+    PARTS,
+    Access,
+    Json,
+    Made,
+    Outcome,
+    Part,
+    State,
+    Tool,
+    Watch,
+    Work,
+    shape,
+    tools,
+)
+
+SCHEMA: Final = "engiagent-calls/1"
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a JSON value, whatever the order of its keys."""
+    return hashlib.sha256(dumps_canonical(_sorted(value)).encode()).hexdigest()
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class Node:
+    """One call that was made; calls that were blocked changed nothing and are not stored."""
+
+    tool: str
+    access: Access
+    arguments: Json
+    # by part of the state the number of the call that had made it: the edges of the graph
+    reads: Mapping[Part, int]
+    writes: tuple[Part, ...]  # the parts that it made
+    status: Literal["done", "failed"]
+    insisted: bool  # it was made although its rule was broken
+    outside: bool  # its answer depends on files that others may change
+    sha256: str  # of its answer
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The calls of a session, each after those that it reads from."""
+
+    nodes: tuple[Node, ...] = ()
+
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """Return the pairs of calls of which the second works from what the first made."""
+        found = {(call, k) for k, node in enumerate(self.nodes) for call in node.reads.values()}
+        return tuple(sorted(found))
+
+    def signature(self) -> Counter[str]:
+        """Return what is equal for two graphs that differ in the order of independent calls."""
+        marks: list[str] = []
+        for node in self.nodes:
+            before = {part: marks[call] for part, call in node.reads.items()}
+            marks.append(digest([node.tool, node.arguments, node.status, before]))
+        return Counter(marks)
+
+    def to_json(self) -> str:
+        """Return the canonical text."""
+        calls = [{**vars(node), "writes": list(node.writes)} for node in self.nodes]
+        return dumps_canonical({"schema": SCHEMA, "calls": calls})
+
+    @classmethod
+    def from_json(cls, text: str, file: str = "calls.json") -> "Graph":
+        """Read a graph."""
+        from jsonschema import Draft202012Validator
+
+        data = loads_strict(text, file)
+        error = next(Draft202012Validator(graph_schema()).iter_errors(data), None)
+        if error is not None:
+            raise InputError(f"{error.json_path}: {error.message[:200]}", file)
+        nodes = tuple(Node(**{**call, "writes": tuple(call["writes"])}) for call in data["calls"])
+        for number, node in enumerate(nodes):
+            late = [call for call in node.reads.values() if call >= number]
+            if late:
+                raise InputError(f"call {number} works from call {late[0]}, which is later", file)
+        return cls(nodes)
+
+
+def graph_schema() -> Json:
+    """Return the JSON Schema (draft 2020-12) of stored graphs."""
+    words: dict[str, Json] = {
+        "call": {"type": "object", "additionalProperties": COUNT},
+        "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    }
+    call = shape(
+        "tool: text; access: one of read, write; arguments: object; reads: call; "
+        "writes: list of text; status: one of done, failed; insisted outside: flag; sha256: hash",
+        words,
+    )
+    title = "calls of engiagent's tools"
+    return {
+        "$schema": DRAFT,
+        "title": title,
+        **record({"schema": {"const": SCHEMA}, "calls": list_of(call)}),
+    }
+
+
+# -- sessions -------------------------------------------------------------------------------------
 
 Status = Literal["done", "blocked", "failed"]
 _ORDER: Final = "call {} first, or repeat this call as it is to make it all the same"
@@ -80,22 +189,18 @@ class Session:
 
     def missing(self, chosen: Tool) -> tuple[Part, ...]:
         """Return the parts that a tool's rule asks for and that are absent or out of date."""
-        return tuple(
-            part for part in chosen.needs if not self.state.has(part) or self.state.stale(part)
-        )
+        state = self.state
+        return tuple(part for part in chosen.needs if not state.has(part) or state.stale(part))
 
     def advice(self, chosen: Tool, missing: tuple[Part, ...]) -> Json:
         """Return what to call before a tool whose rule asks for parts that are missing."""
-        said = []
-        for part in missing:
-            absent = not self.state.has(part)
-            said.append(f"there is no {part} yet" if absent else f"the {part} is out of date")
+        said = ", ".join(
+            f"the {part} is out of date" if self.state.has(part) else f"there is no {part} yet"
+            for part in missing
+        )
         first = self._first(missing[0])
-        return {
-            "advice": f"{chosen.name} is not made: {', '.join(said)}; {_ORDER.format(first)}",
-            "missing": list(missing),
-            "first": first,
-        }
+        advice = f"{chosen.name} is not made: {said}; {_ORDER.format(first)}"
+        return {"advice": advice, "missing": list(missing), "first": first}
 
     def _first(self, part: Part) -> str:
         """Return the tool to call now so that a part can be made in the end."""
@@ -104,40 +209,66 @@ class Session:
         return self._first(earlier[0]) if earlier else maker.name
 
     def _made(self, chosen: Tool, given: Json, watch: Watch, *, insisted: bool) -> Observation:
-        call = len(self.graph.nodes)
+        status: Literal["done", "failed"] = "done"
         try:
             outcome = chosen.work(replace(self.state, watch=watch), given)
         except EngiagentError as error:
-            status: Literal["done", "failed"] = "failed"
-            content: Json = {"error": str(error)}
-            writes: tuple[Part, ...] = ()
-        else:
-            status, content = "done", outcome.content
-            writes = tuple(outcome.makes)
+            status, outcome = "failed", Outcome({"error": str(error)})
         if watch.cancel is not None and watch.cancel.is_set():
             return Observation(chosen.name, "failed", {"error": "the call was stopped"})
+        call, makes = len(self.graph.nodes), outcome.makes
+        reads = {p: self.state.parts[p].call for p in chosen.reads if self.state.has(p)}
         node = Node(
             tool=chosen.name,
             access=chosen.access,
             arguments=given,
-            reads={p: self.state.parts[p].call for p in chosen.reads if self.state.has(p)},
-            writes=writes,
+            reads=reads,
+            writes=tuple(makes),
             status=status,
             insisted=insisted,
             outside=chosen.outside,
-            sha256=digest(content),
+            sha256=digest(outcome.content),
         )
         self.graph = replace(self.graph, nodes=(*self.graph.nodes, node))
-        if status == "done" and outcome.makes:
-            self.state = self._after(outcome.makes, call, node)
-        return Observation(
-            chosen.name, status, content, outcome.artefacts if status == "done" else ()
-        )
+        if makes:
+            basis = {part: made for part, made in reads.items() if part not in makes}
+            dropped = {other for part in makes for other in PARTS[part].drops}
+            parts = {part: made for part, made in self.state.parts.items() if part not in dropped}
+            parts |= {part: Made(value, call, basis) for part, value in makes.items()}
+            self.state = replace(self.state, parts=parts)
+        return Observation(chosen.name, status, outcome.content, outcome.artefacts)
 
-    def _after(self, makes: Any, call: int, node: Node) -> State:
-        basis = {part: made for part, made in node.reads.items() if part not in makes}
-        dropped = {other for part in makes for other in PARTS[part].drops}
-        parts = {part: made for part, made in self.state.parts.items() if part not in dropped}
-        for part, value in makes.items():
-            parts[part] = Made(value, call, basis)
-        return replace(self.state, parts=parts)
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of running a graph again: the numbers of calls that ended in another way.
+
+    Those that look at files which may have changed since stand apart, in ``outside``.
+    """
+
+    differences: tuple[int, ...]
+    outside: tuple[int, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether every call that depends on nothing outside answered as before."""
+        return not self.differences
+
+
+def replay(graph: Graph, root: Path) -> Replay:
+    """Make the calls of a graph again, in a new session, and compare the answers."""
+    session = Session(root)
+    different: list[int] = []
+    outside: list[int] = []
+    for number, node in enumerate(graph.nodes):
+        seen = session.call(node.tool, node.arguments)
+        if seen.status == "blocked" and node.insisted:
+            seen = session.call(node.tool, node.arguments)
+        again = session.graph.nodes[-1] if session.graph.nodes else None
+        made = len(session.graph.nodes) == number + 1
+        if not made or again is None:
+            different.append(number)
+            break
+        if (again.status, again.sha256, again.reads) != (node.status, node.sha256, node.reads):
+            (outside if node.outside else different).append(number)
+    return Replay(tuple(different), tuple(outside))

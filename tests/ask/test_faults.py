@@ -3,6 +3,7 @@
 import copy
 import json
 import shutil
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +12,15 @@ from typing import Any
 import pytest
 
 from engiagent.ask.answers import Answered, answered
-from engiagent.ask.asking import Inquiry, Workflow, archive, similar
+from engiagent.ask.archive import Workflow, archive, similar
+from engiagent.ask.asking import Inquiry
 from engiagent.ask.cards import Staff
 from engiagent.ask.execution import Execution
 from engiagent.ask.plan import Plan, Step, plan_of
 from engiagent.errors import InputError
 from engiagent.run.folder import RunFolder
-from engiagent.tools import Session
+from engiagent.tools import Session, registry
+from engiagent.tools.registry import Outcome, State, tools
 
 Json = dict[str, Any]
 PROBLEM = Path(__file__).parents[2] / "problems/battery/brewery_demand_charge"
@@ -43,6 +46,10 @@ def test_every_workflow_of_the_archive_answers_its_question(name: str, tmp_path:
     assert found.status == "answered", found.not_done
     assert len(found.findings) == len(archive()[name].plan.findings)
     assert all(finding["value"] is not None for finding in found.findings)
+    page = (tmp_path / "a" / "report.html").read_text("utf-8")
+    assert "<svg" in page
+    assert "<script" not in page
+    assert found.prose in found._repr_html_()
 
 
 # --- faults --------------------------------------------------------------------------------------
@@ -158,6 +165,24 @@ def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Answered:
 # --- execution -----------------------------------------------------------------------------------
 
 
+def test_reads_that_need_nothing_of_one_another_run_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meeting = threading.Barrier(2, timeout=20)
+
+    def meet(state: State, arguments: Json) -> Outcome:
+        return Outcome({"party": meeting.wait() >= 0})
+
+    known = tools()
+    for name in ("config_list", "config_query"):
+        changed_tool = replace(known[name], work=meet, needs=())
+        monkeypatch.setitem(registry.REGISTRY, name, changed_tool)
+    steps = (Step("a", "config", "config_list"), Step("b", "config", "config_query"))
+    execution = Execution(Session(tmp_path), Staff(), lambda event, line: None)
+    execution.run(Plan("Both?", steps))
+    assert [call.id for call in execution.calls if call.done] == ["a", "b"]
+
+
 def test_a_failed_read_spares_what_does_not_rest_on_it(tmp_path: Path) -> None:
     steps = (
         PLAN.steps[0],
@@ -194,7 +219,7 @@ def test_a_session_goes_on_from_question_to_question(tmp_path: Path) -> None:
 def test_the_workflow_that_is_like_a_question_comes_first() -> None:
     asked = "How would cost change if the cooling of my building had a COP of 5?"
     assert similar(asked)[0].name == "cop_of_the_cooling"
-    assert PLAN.question not in [workflow.plan.question for workflow in similar(PLAN.question)]
+    assert PLAN.question not in [workflow.text for workflow in similar(PLAN.question)]
     other = Workflow("other", replace(PLAN, question="zebra"))
     assert similar(asked, [other, archive()["cop_of_the_cooling"]])[0].name != "other"
 

@@ -28,5 +28,5 @@ def test_the_right_calls_are_made_with_the_right_values(runs: list[dict[str, obj
 
 def test_no_figure_comes_from_anything_but_a_call(runs: list[dict[str, object]]) -> None:
     found = summary(runs)["two-stage"]
-    assert found["no_hallucination"] == 1.0
+    assert found["criteria"]["no_hallucination"] == 1.0
     assert found["accuracy"] == 1.0  # of the questions whose numbers a second route gives

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.ask.plan import checked, follow, holds
+from engiagent.ask.rules import checked, follow, holds
 from engiagent.errors import InputError
 
 ANSWER = {

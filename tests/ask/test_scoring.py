@@ -10,8 +10,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.ask.bench import arguments, load_suite, pass_at, pass_hat, plan_steps, recall
+from engiagent.ask.bench import load_suite
 from engiagent.ask.execution import Call
+from engiagent.ask.scores import ExpectedStep, arguments, pass_at, pass_hat, plan_steps, recall
 from engiagent.cli.app import app
 from engiagent.errors import InputError
 from engiagent.io.plainyaml import dump_yaml, loads_yaml
@@ -26,8 +27,8 @@ def call(agent: str, tool: str, **given: Any) -> Call:
     return Call("s", agent, tool, given, "done", {})
 
 
-def expected(agent: str, tool: str, **given: Any) -> Json:
-    return {"agent_id": agent, "required_tools": [tool], "expected_parameters": {tool: given}}
+def expected(agent: str, tool: str, **given: Any) -> ExpectedStep:
+    return ExpectedStep(agent, (tool,), {tool: given})
 
 
 def test_equations_of_the_paper_by_hand() -> None:
@@ -62,16 +63,16 @@ def test_one_of_k_is_no_harder_and_all_of_k_no_easier(runs: tuple[int, int]) -> 
 def expert(request: Json, number: int) -> Say:
     """Answer as whoever knows the suite's cases would, each kind of request."""
     asked = request["messages"][0]["content"]
-    case = next(c for c in load_suite(SUITE).cases if c["request"] in asked)
+    case = next(c for c in load_suite(SUITE).cases if c.request in asked)
     steps = [
-        step(f"s{k}", s["agent_id"], tool, **s.get("expected_parameters", {}).get(tool, {}))
-        for k, s in enumerate(case["expected_steps"], 1)
-        for tool in s["required_tools"]
+        step(f"s{k}", s.agent_id, tool, **s.expected_parameters.get(tool, {}))
+        for k, s in enumerate(case.expected_steps, 1)
+        for tool in s.required_tools
     ]
     last = steps[-1]
     place = "values.1" if "comparison" in last["tool"] else "value"
     finding = {"label": "cost", "call": last["id"], "path": f"figures.energy_cost.{place}"}
-    findings = [finding] if case["expected_values"] else []
+    findings = [finding] if case.expected_values else []
     goal = asked.rpartition("## Your goal\n")[2].partition(" Expected")[0]
     own = next((s for s in steps if s["task"] + s["id"] == goal), last)
     replies: Json = {
@@ -134,9 +135,15 @@ def test_a_suite_is_scored_over_http_resumed_and_replayed(tmp_path: Path) -> Non
         assert found["cases"] == 3
         for rate in ("tool_recall", "agent_recall", "plan_steps", "argument_keys", "pass_at_1"):
             assert found[rate] == 1.0, (way, rate, first["runs"])
-        assert found["argument_values"] == found["accuracy"] == 1.0
+        assert found["argument_values"] == found["accuracy"] == found["equivalent"] == 1.0
         assert found["median_tokens"] < 15_000
         assert replayed["planning"][way] == found
+
+
+def test_a_suite_without_recordings_scores_nothing(tmp_path: Path) -> None:
+    given = ["bench", "ask", str(SUITE), "--replay", "--out", str(tmp_path / "none"), "--json"]
+    found = json.loads(CliRunner().invoke(app, given).stdout)["planning"]
+    assert all(way["pass_at_1"] == way["tool_recall"] == 0.0 for way in found.values())
 
 
 def test_a_suite_that_names_what_there_is_not_is_refused(tmp_path: Path) -> None:

@@ -122,9 +122,7 @@ def test_doctor_tries_a_solve() -> None:
     answer = json.loads(result.stdout)
     assert result.exit_code == 0, answer
     assert answer["self_test"]["ok"]
-    assert {entry["name"] for entry in answer["packages"]} >= {"click", "highspy", "numpy"}
-    assert answer["fix"] is None
-    assert "all is well" in invoke("doctor").stdout
+    assert "a solve in a child process works" in invoke("doctor").stdout
 
 
 def test_doctor_lists_every_backend_with_its_version_or_how_to_install_it(
@@ -149,16 +147,6 @@ def test_doctor_lists_every_backend_with_its_version_or_how_to_install_it(
     assert listed["highs"]["version"] == there("highspy")
     assert "MINLP" in listed["scip"]["solves"]
     assert "not installed: pip install 'engiagent[solvers]'" in invoke("doctor").stdout
-
-
-def test_doctor_says_how_to_install_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-
-    needs = ["numpy>=2.0", "highspy>=999", "no-such-thing>=1,<2", "extra-only; extra == 'x'"]
-    monkeypatch.setattr("importlib.metadata.requires", lambda name: needs)
-    result = invoke("doctor", "--json")
-    assert result.exit_code == 1
-    fix = json.loads(result.stdout)["fix"]
-    assert fix.endswith("-m pip install 'highspy>=999' 'no-such-thing>=1,<2'")
 
 
 def test_the_reference_page_comes_with_the_command() -> None:

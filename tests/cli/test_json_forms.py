@@ -23,11 +23,9 @@ LP = "Minimize\n cost: 2 x + y\nSubject To\n c1: x + y >= 3\nBounds\n x <= 2\nEn
 COMMANDS: tuple[tuple[str, str], ...] = (
     # Each command line works in a folder with a problem, its blueprint and a run of it.
     ("run", "run day --out runs/b"),
-    ("run", "run day --dry-run"),
     ("run", "run nowhere"),
     ("run", "run day --engine anthropic --dry-run"),
     ("solve", "solve bp.json --out runs/c"),
-    ("solve", "solve bp.json --dry-run"),
     ("audit", "audit day"),
     ("explain", "explain runs/a"),
     ("check", "check runs/a"),
@@ -37,7 +35,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("control", "control bp.json --steps 3 --out loop"),
     ("simulate", "simulate bp.json --steps 3 --out record"),
     ("lint", "lint bp.json"),
-    ("trace", "trace runs/a"),
     ("trace", "trace runs/a"),
     ("report", "report runs/a"),
     ("import", "import model.lp --out made.json"),
@@ -51,14 +48,9 @@ COMMANDS: tuple[tuple[str, str], ...] = (
         "finance battery",
         "finance battery prices.csv#price --hours 2 --round-trip 0.9 --target 0.1 --unit EUR/MWh",
     ),
-    ("config show", "config show --all"),
     ("runs list", "runs list"),
-    ("runs show", "runs show runs/a"),
-    ("runs resume", "runs resume runs/a"),
     ("runs compare", "runs compare runs/a runs/a"),
-    ("runs clean", "runs clean --keep 0 --dry-run"),
     ("new", "new battery fresh"),
-    ("new", "new --list"),
     ("accept", "accept runs/a"),
     ("ask", "ask --plan plan.json --out answered"),
     ("trace", "trace answered"),
@@ -71,6 +63,7 @@ ELSEWHERE = {
     "study pareto": "prints what study sweep prints, by the same function",
     "study sensitivity": "prints what study sweep prints, by the same function",
     "weather": "needs a weather file; tests/weather",
+    "bench suite": "takes minutes; tests/bench",
     "bench recorded": "tests/recorded",
 }
 

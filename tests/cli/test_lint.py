@@ -88,7 +88,7 @@ def test_a_fault_against_the_schema_has_its_line(tmp_path: Path) -> None:
     assert pointed_at(path, file["error"]["region"]) == '"weekly"'
 
 
-def test_folders_and_patterns_stand_for_the_blueprints_in_them(tmp_path: Path) -> None:
+def test_folders_stand_for_the_blueprints_in_them(tmp_path: Path) -> None:
     write(tmp_path / "one" / "expert" / "blueprint.json", CLEAN)
     write(tmp_path / "two" / "mine.json", WRONG)
     write(tmp_path / ".hidden" / "blueprint.json", WRONG)
@@ -101,8 +101,6 @@ def test_folders_and_patterns_stand_for_the_blueprints_in_them(tmp_path: Path) -
     both = ["one/expert/blueprint.json", "two/mine.json"]
     assert names(tmp_path) == both
     assert names(tmp_path, tmp_path / "two" / "mine.json") == both
-    assert names(f"{tmp_path}/**/blueprint.json") == both[:1]
-    assert lint(tmp_path / "two" / "*.yaml").exit_code == 2
     (tmp_path / "empty").mkdir()
     assert lint(tmp_path / "empty").exit_code == 2
     assert lint().exit_code == 2
@@ -248,22 +246,13 @@ def test_sarif_is_valid_and_its_regions_are_those_of_the_json(
     assert "JSON" in invocation["toolExecutionNotifications"][0]["message"]["text"]
 
 
-def test_a_fault_in_a_data_file_leads_to_its_line_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_fault_in_a_data_file_is_told_with_its_line(tmp_path: Path) -> None:
     load = {"name": "load", "index": ["T"], "data": "load.csv#load", "unit": "kW"}
     path = write(tmp_path / "p" / "expert" / "blueprint.json", CLEAN | {"parameters": [load]})
     (tmp_path / "p" / "load.csv").write_text("time,load\n0,1\n1,2\n2,many\n3,4\n")
     found = finding(path, "EB014")
     assert pointed_at(path, found["region"]) == '"load"'
-    assert found["related"]["region"]["line"] == 4
-    log = json.loads(lint("p", "--format", "sarif").stdout)
-    jsonschema.Draft4Validator(SARIF).validate(log)
-    (result,) = (r for r in log["runs"][0]["results"] if r["ruleId"] == "EB014")
-    place = result["relatedLocations"][0]["physicalLocation"]
-    assert place["artifactLocation"]["uri"] == "p/load.csv"
-    assert (place["region"]["startLine"], place["region"]["startColumn"]) == (4, 3)
+    assert "load.csv:4" in found["message"]
 
 
 def test_every_code_can_be_explained_from_the_page_that_ships() -> None:

@@ -46,12 +46,11 @@ def workspace(folder: Path) -> Path:
     return folder
 
 
-async def played(client: Client, session: str | None = None) -> list[dict[str, Any]]:
+async def played(client: Client) -> list[dict[str, Any]]:
     """Make the calls of the script and return the exchange."""
-    named = {} if session is None else {"session": session}
     found = []
     for tool, arguments in SCRIPT:
-        answer = await client.call_tool(tool, {**arguments, **named})
+        answer = await client.call_tool(tool, arguments)
         found.append(
             {
                 "tool": tool,

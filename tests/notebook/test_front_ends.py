@@ -1,9 +1,7 @@
-"""What front ends get: HTML that survives their sanitisers, formulas, progress, a magic, tasks."""
+"""What front ends get: HTML that survives their sanitisers, formulas, progress."""
 
-import asyncio
 import base64
 import io
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -11,13 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from engiagent.blueprint import Blueprint
-from engiagent.errors import EngiagentError, InputError
-from engiagent.notebook.magics import Reading, read_cell
 from engiagent.notebook.progress import Shown
 from engiagent.solvers.result import Progress
-from engiagent.text import Problem, corpus_root
-from tests.cli.blueprints import market_split
+from engiagent.text import Problem
 
 # What JupyterLab leaves of the output of a notebook that is not trusted, as far as it is used here
 # (its sanitizer.ts, November 2026): neither svg nor style nor script nor math.
@@ -74,9 +68,7 @@ def everything() -> list[Any]:
         solution.certificate,
         edited.solve().check(against="problem"),
         solution.explain(),
-        blueprint.diff(edited),
         solution.plot(),
-        Reading(problem, None, None, "a <b>trouble</b>"),
     ]
 
 
@@ -151,65 +143,3 @@ def test_progress_says_nothing_into_a_log() -> None:
     with Shown("day", stream) as shown:
         shown(Progress(elapsed=1.0, iterations=5))
     assert stream.getvalue() == ""
-
-
-def test_a_task_solves_beside_others_and_gives_the_same() -> None:
-    blueprint = Problem.load("merchant_day").analyse()
-
-    async def both() -> tuple[float | None, int]:
-        ticks = 0
-        task = asyncio.ensure_future(blueprint.asolve())
-        while not task.done():
-            await asyncio.sleep(0.01)
-            ticks += 1
-        return task.result().objective, ticks
-
-    objective, ticks = asyncio.run(both())
-    assert objective == pytest.approx(blueprint.solve().objective, rel=1e-9)
-    assert ticks > 3
-
-
-def test_a_cancelled_task_stops_the_solver(tmp_path: Path) -> None:
-    blueprint = Blueprint.load(market_split(tmp_path / "split.json"))
-
-    async def cancelled() -> float:
-        task = asyncio.ensure_future(blueprint.asolve(time_limit=60))
-        await asyncio.sleep(1.0)
-        began = time.perf_counter()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return time.perf_counter() - began
-
-    assert asyncio.run(cancelled()) < 10.0
-
-
-def cell() -> str:
-    return (corpus_root() / "battery" / "merchant_day" / "problem.md").read_text("utf-8")
-
-
-DATA = corpus_root() / "battery" / "merchant_day"
-
-
-def test_a_cell_is_a_problem_with_its_audit_and_what_keeps_it_from_a_plan() -> None:
-    name, found = read_cell(f"day --data '{DATA}'", cell())
-    assert name == "day"
-    assert found.problem.id == "merchant_day"
-    assert found.audit is not None
-    assert found.audit.verdict == "undecided"  # prose alone, nothing is stored beside it
-    assert found.blueprint is None
-    assert "engiagent new" in found.trouble
-
-
-def test_a_text_that_cannot_be_modelled_says_so_and_keeps_the_problem() -> None:
-    _, found = read_cell("--no-audit", "# Poem\n\nThe river is wide and slow.\n")
-    assert found.blueprint is None
-    assert "could not be modelled" in repr(found)
-    with pytest.raises(EngiagentError, match="could not be modelled"):
-        found.solve()
-
-
-@pytest.mark.parametrize("line", ["1x", "--engine", "--set a", "'", "a b"])
-def test_a_line_that_cannot_be_read_says_how_it_is_written(line: str) -> None:
-    with pytest.raises(InputError):
-        read_cell(line, cell())

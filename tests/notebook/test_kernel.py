@@ -15,9 +15,7 @@ SOURCES = (
     "with Shown('day') as shown:\n"
     "    for seconds in (1.0, 2.0):\n"
     "        shown(Progress(elapsed=seconds))",
-    "solution = await blueprint.asolve()\nsolution",
-    "%load_ext engiagent",
-    "%%problem poem --no-audit\n# Poem\n\nThe river is wide.",
+    "blueprint.solve()",
 )
 
 
@@ -47,12 +45,7 @@ def test_progress_is_one_output_that_is_rewritten(outputs: list[list[Any]]) -> N
     assert re.sub("<[^>]*>", "", line.data["text/html"]) == ""  # taken back at the end
 
 
-def test_a_task_is_awaited_where_a_loop_runs_already(outputs: list[list[Any]]) -> None:
-    (shown,) = [out for out in outputs[2] if out.output_type == "execute_result"]
+def test_a_plan_is_shown_with_its_charts(outputs: list[list[Any]]) -> None:
+    shown = next(out for out in outputs[2] if out.output_type == "execute_result")
     assert "optimal" in shown.data["text/plain"]
     assert "data:image/svg+xml" in shown.data["text/html"]
-
-
-def test_the_magic_works_in_a_kernel(outputs: list[list[Any]]) -> None:
-    (shown,) = [out for out in outputs[4] if out.output_type == "execute_result"]
-    assert "could not be modelled" in shown.data["text/html"]

@@ -44,7 +44,7 @@ def test_it_installs_itself_and_judges_a_repository(
         done = step.run(**around)
         assert done.returncode == 0, done.stdout + done.stderr
     reports = {path.name for path in Path("engiagent-reports").iterdir()}
-    assert reports == {"junit.xml", "check.sarif", "lint.sarif", "summary.md"}
+    assert reports == {"junit.xml", "lint.sarif", "summary.md"}
     assert "certified" in (tmp_path / "summary.md").read_text("utf-8")
     (shop / "schedule.csv").write_text("t,battery.charge [kW]\n0,9\n1,0\n2,0\n", encoding="utf-8")
     assert lint.run(**around).returncode == 0

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from engiagent.cli.app import app
-from engiagent.cli.scaffold import fill, templates
+from engiagent.cli.problems import TEMPLATES
 from engiagent.io.plainyaml import loads_yaml
 from tests.plant.plants import SMALL
 
@@ -24,8 +24,8 @@ def validator() -> Any:
 def test_what_is_read_is_valid(validator: Any) -> None:
     assert files("engiagent.plant").joinpath("schema.py").is_file()
     validator.validate(loads_yaml(SMALL, "plant.yaml"))
-    for name in ("battery", "der", "hvac", "thermal"):
-        text = fill(templates()[name], "mine", {}).contents["problem.md"]
+    for name in TEMPLATES:
+        text = files("engiagent.cli").joinpath("templates", name, "problem.md").read_text("utf-8")
         validator.validate(loads_yaml(text.split("```yaml engiagent\n")[1].split("```")[0], name))
 
 

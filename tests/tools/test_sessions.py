@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from engiagent.errors import InputError
 from engiagent.tools import Graph, Observation, Session, graph_schema, replay, tools
-from engiagent.tools.mcp.server import USUAL
+from engiagent.tools.mcp import USUAL
 from engiagent.tools.registry import groups
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from engiagent.blueprint.document import schema as blueprint_schema
 from engiagent.errors import InputError
 from engiagent.io.schemawords import NUMBER, TEXT, Json, fields, maybe, output, record
 from engiagent.readings.stored import reading_schema
-from engiagent.tools.graph import graph_schema
+from engiagent.tools.supervision import graph_schema
 from engiagent.verify.schema import certificate_schema
 from engiagent.verify.verdicts import VERDICTS
 
@@ -99,10 +99,5 @@ def _open(schema: Any) -> Any:
         return [_open(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    closed = schema.get("additionalProperties") is False
-    left = {
-        key: value
-        for key, value in schema.items()
-        if not (closed and key == "additionalProperties")
-    }
-    return {key: _open(value) for key, value in left.items()}
+    closed = ("additionalProperties", False)
+    return {key: _open(value) for key, value in schema.items() if (key, value) != closed}

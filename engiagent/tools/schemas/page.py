@@ -27,30 +27,21 @@ This page is written from the schemas by `python -m engiagent.tools.schemas.page
 
 def page() -> str:
     """Return the page."""
-    parts = [
-        _HEAD,
-        "## What commands print\n",
-        *_parts(PRINTED),
-        "## What files hold\n",
-        *_parts(STORED),
-    ]
-    return "\n".join(parts)
+    printed, stored = "## What commands print\n", "## What files hold\n"
+    return "\n".join([_HEAD, printed, *_parts(PRINTED), stored, *_parts(STORED)])
 
 
 def _parts(forms: Mapping[str, Form]) -> Iterator[str]:
     for name, form in forms.items():
         schema = form.make()
         title = schema.get("title") or schema.get("description") or ""
-        yield f"### {name}\n\n`{_id(schema, name)}`: {title}. From: {form.where}.\n"
+        field = schema.get("properties", {}).get("schema", {})
+        form_id = field.get("const") or f"engiagent-{name}/1"
+        yield f"### {name}\n\n`{form_id}`: {title}. From: {form.where}.\n"
         rows = list(_rows(schema))
         if rows:
             yield "| field | what it may be | what it says |\n|---|---|---|"
             yield "\n".join(rows) + "\n"
-
-
-def _id(schema: Json, name: str) -> str:
-    field = schema.get("properties", {}).get("schema", {})
-    return str(field.get("const") or f"engiagent-{name}/1")
 
 
 def _rows(schema: Json) -> Iterator[str]:

@@ -11,15 +11,14 @@ from typing import Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.io.schemawords import NUMBER, OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.report.artefacts import load_run
 from engiagent.run.folder import SIMULATED
 from engiagent.run.scenarios import RECOVERY, Scenario, ScenarioComparison, compare_scenarios
 from engiagent.solvers.solution import load_arrays
 from engiagent.tools.modelling import plain
-from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import stated
-from engiagent.tools.site.simulating import result_of, results
+from engiagent.tools.site.running import FIGURE, ranged, result_of, results
 
 _ENERGY: Final = (
     *("import", "export", "generation", "consumption", "charged", "discharged", "losses"),
@@ -61,21 +60,22 @@ TOPICS: Final = (
     *_SINGLE,
     Topic("comprehensive", "comfort, energy, cost, peaks and flexibility", _ALL, True, True),
 )
-FIGURE: Final = record(
-    {"name": TEXT, "component": maybe(TEXT), "value": maybe(NUMBER), "unit": TEXT}, more=True
+_WORDS: Final = {
+    "figure": FIGURE,
+    "zone": shape("least mean greatest: number; unit: text"),
+    "change": shape(
+        "name unit: text; values differences percent: list of number or null; "
+        "component? bus?: text or null"
+    ),
+    "rank": shape("result: text; value: number; percent: number or null"),
+}
+_ANALYSIS: Final = shape(
+    "result: text; figures?: list of figure; zones?: by name zone; buses?: by name object", _WORDS
 )
-_ZONES: Final = by_name(record({"least": NUMBER, "mean": NUMBER, "greatest": NUMBER, "unit": TEXT}))
-_ANALYSIS: Final = record(
-    {"result": TEXT}, {"figures": list_of(FIGURE), "zones": _ZONES, "buses": by_name(OBJECT)}
-)
-_NUMBERS: Final = list_of(maybe(NUMBER))
-_CHANGE: Final = record(
-    {"name": TEXT, "unit": TEXT, "values": _NUMBERS, "differences": _NUMBERS, "percent": _NUMBERS},
-    {"component": maybe(TEXT), "bus": maybe(TEXT)},
-)
-_COMPARISON: Final = record(
-    {"results": TEXTS, "baseline": TEXT},
-    {"figures": list_of(_CHANGE), "windows": by_name({}), "flexibility": list_of(OBJECT)},
+_COMPARISON: Final = shape(
+    "results: list of text; baseline: text; figures?: list of change; windows?: by name any; "
+    "flexibility?: list of object",
+    _WORDS,
 )
 
 
@@ -91,17 +91,9 @@ def scenario(state: State, name: str | None) -> Scenario:
 def _zones(state: State, name: str) -> Json:
     """Return the range of every temperature of a zone in a result."""
     data = load_arrays(result_of(state, name)[1] / SIMULATED)
-    found = [str(n) for n in data.data_vars if data[n].attrs.get("units") == "degC"]
-    own = (n for n in found if data[n].attrs.get("role") != "disturbance")
-    return {
-        n: {
-            "least": float(data[n].values.min()),
-            "mean": float(data[n].values.mean()),
-            "greatest": float(data[n].values.max()),
-            "unit": "degC",
-        }
-        for n in own
-    }
+    found = {str(n): data[n] for n in data.data_vars if data[n].attrs.get("units") == "degC"}
+    zones = {n: array for n, array in found.items() if array.attrs.get("role") != "disturbance"}
+    return {n: {**ranged(array.values), "unit": "degC"} for n, array in zones.items()}
 
 
 def _windows(own: Scenario, windows: Sequence[str]) -> Json:
@@ -196,13 +188,12 @@ _CRITERIA: Final = {
     **{"cost": "energy_cost", "energy": "import", "comfort": "discomfort"},
     **{"peak": "peak_import", "emissions": "emissions"},
 }
-_RANKED: Final = list_of(record({"result": TEXT, "value": NUMBER, "percent": maybe(NUMBER)}))
 
 
 @tool(
     "read",
     *stated("comparison_rank", "results"),
-    returns=record({"by": TEXT, "unit": TEXT, "baseline": TEXT, "ranking": _RANKED}),
+    returns=shape("by unit baseline: text; ranking: list of rank", _WORDS),
     group="comparison",
     outside=True,
 )

@@ -11,28 +11,28 @@ from typing import Any, Final
 
 from engiagent.environment.interface import amount
 from engiagent.errors import InputError
-from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, by_name, list_of, maybe, record
 from engiagent.slots import COMPONENTS
-from engiagent.tools.registry import Argument, Json, Outcome, State, Work, tool
-from engiagent.tools.site.arguments import ID, stated
-from engiagent.tools.site.document import Draft, group_of
-from engiagent.tools.site.plants import DRIVEN
-from engiagent.tools.site.slots import (
+from engiagent.tools.registry import Argument, Json, Outcome, State, Work, shape, tool
+from engiagent.tools.site.arguments import (
     DER,
     ELECTRICAL,
     HVAC,
+    ID,
     THERMAL,
     WATER,
     described,
     filled,
     refuse_lacking,
     slot_arguments,
+    stated,
 )
+from engiagent.tools.site.document import Draft, group_of
+from engiagent.tools.site.plants import DRIVEN
 
 _LIMITS: Final = ("comfort_min", "comfort_max")
 _OWN: Final = ("id", "kind", "building", "buildings", "others", *_LIMITS)
-_ENTRY: Final = record({"id": TEXT, "entry": OBJECT})
-_SLOT: Final = record({"name": TEXT, "kind": TEXT, "meaning": TEXT}, more=True)
+_ENTRY: Final = shape("id: text; entry: object")
+_SLOT: Final = shape("name kind meaning: text", more=True)
 
 Fill = Callable[[Draft, Json, Json], Json]
 """From a draft, the entry as it is and the arguments to the entry as it becomes."""
@@ -40,26 +40,14 @@ Fill = Callable[[Draft, Json, Json], Json]
 
 @dataclass(frozen=True)
 class Kind:
-    """What the tools of a group have in common.
-
-    Attributes
-    ----------
-    group, noun, section
-        Of the tools, of an entry in words, and where entries stand in a configuration.
-    arguments
-        What an entry takes; all of it can be changed but ``kind``.
-    fill
-        What becomes of arguments.
-    has
-        Whether an entry of the section belongs to the group.
-    """
+    """What the tools of a group have in common."""
 
     group: str
-    noun: str
-    section: str
-    arguments: tuple[Argument, ...]
-    fill: Fill
-    has: Callable[[Json], bool] = lambda entry: True
+    noun: str  # an entry in words
+    section: str  # where entries stand in a configuration
+    arguments: tuple[Argument, ...]  # what an entry takes; all can be changed but ``kind``
+    fill: Fill  # what becomes of arguments
+    has: Callable[[Json], bool] = lambda entry: True  # whether an entry belongs to the group
     models: tuple[str, ...] = ()
 
     @property
@@ -138,8 +126,8 @@ def grammar(kind: Kind) -> None:
         "read",
         Argument("id", ID, f"Which {kind.noun}; all without it."),
         *_kinds(kind),
-        returns=record(
-            {"selected": maybe(TEXT), "entries": by_name(OBJECT)}, {"slots": list_of(_SLOT)}
+        returns=shape(
+            "selected: text or null; entries: by name object; slots?: list of slot", {"slot": _SLOT}
         ),
         needs=("site",),
         name=f"{kind.group}_query",
@@ -201,7 +189,7 @@ def removing(kind: Kind, word: str = "remove") -> None:
     @tool(
         "write",
         Argument("id", ID, f"Which {kind.noun}.", required=True),
-        returns=record({"removed": TEXT, "left": TEXTS}),
+        returns=shape("removed: text; left: list of text"),
         needs=("site",),
         name=f"{kind.group}_{word}",
         group=kind.group,

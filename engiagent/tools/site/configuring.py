@@ -2,7 +2,6 @@
 
 import re
 import tempfile
-from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
@@ -14,22 +13,11 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.plainyaml import dump_yaml, loads_yaml
-from engiagent.io.schemawords import (
-    COUNT,
-    FLAG,
-    NUMBER,
-    OBJECT,
-    TEXT,
-    TEXTS,
-    by_name,
-    list_of,
-    maybe,
-    record,
-)
+from engiagent.io.schemawords import by_name
 from engiagent.plant.site import Site as PlantSite
 from engiagent.slots import COMPONENTS
 from engiagent.tools.places import files_below, inside, new_folder
-from engiagent.tools.registry import Held, Json, Outcome, State, declare_part, tool
+from engiagent.tools.registry import Held, Json, Outcome, State, declare_part, shape, tool
 from engiagent.tools.site.arguments import stated
 from engiagent.tools.site.document import SECTIONS, Site, differences, empty
 from engiagent.tools.site.plants import Plant, reference, write_plant
@@ -39,8 +27,11 @@ CONFIGURATION: Final = "configuration.yaml"
 FORM: Final = "engiagent-configuration/1"
 _STORED: Final = "site.json"
 
-_STATED: Final = record({"configuration": TEXT, "active": maybe(TEXT), "contents": OBJECT})
-_CHANGES: Final = list_of(record({"path": TEXT, "before": {}, "after": {}}))
+_STATED: Final = shape("configuration: text; active: text or null; contents: object")
+_WORDS: Final = {
+    "change": shape("path: text; before after: any"),
+    "row": shape("name title: text; active: flag; components: count"),
+}
 _COLUMN: Final = re.compile(r"([\w./-]+\.(?:csv|xlsx|parquet|nc))#")
 
 
@@ -95,9 +86,7 @@ def config_create(state: State, given: Json) -> Outcome:
     two rates and three summer days; its systems are called cooling, pv and battery.
     """
     base = reference() if given.get("template", "reference") == "reference" else empty("A site")
-    return _added(
-        state, given["name"], {**base, **{k: v for k, v in given.items() if k == "title"}}
-    )
+    return _added(state, given["name"], {**base, "title": given.get("title", base["title"])})
 
 
 @tool(
@@ -120,40 +109,45 @@ def config_load(state: State, given: Json) -> Outcome:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read it: {error}", given["path"]) from None
     if isinstance(tree, dict) and tree.get("schema") == FORM:
-        document = _read(tree, given["path"])
-        _refuse_loose(document, state.root, given["path"])
-        return _added(state, given["name"], document)
-    return _added(state, given["name"], _of_plant(path, tree, state.root))
+        document = _read(tree, given["path"], state.root)
+    else:
+        document = _of_plant(path, tree, state.root)
+    return _added(state, given["name"], document)
 
 
 _ENTRIES: Final = {
-    "environments": {"start": TEXT, "step": TEXT, "days": NUMBER},
-    "buildings": {"cluster": TEXT},
-    "components": {"model": {"enum": list(COMPONENTS)}},
-    "controllers": {"kind": TEXT, "systems": TEXTS},
-    "disturbances": {"kind": TEXT, "form": TEXT},
+    "environments": "start step: text; days: number",
+    "clusters": "title?: text",
+    "buildings": "cluster: text",
+    "components": f"model: one of {', '.join(COMPONENTS)}",
+    "controllers": "kind: text; systems: list of text",
+    "disturbances": "kind form: text",
 }
-"""What entries of a configuration have at least."""
+"""What entries of a configuration have at least, by section."""
 
 
-def _read(tree: Json, file: str) -> Json:
-    """Return a configuration that config_save wrote."""
+def _read(tree: Json, file: str, root: Path) -> Json:
+    """Return a configuration that config_save wrote; refuse what names what is not there."""
     document = {**empty("A site"), **{k: v for k, v in tree.items() if k != "schema"}}
-    forms = {s: by_name(record(_ENTRIES.get(s, {}), more=True)) for s in SECTIONS}
-    schema = record({**forms, "title": TEXT, "currency": TEXT, "selected": OBJECT}, more=True)
+    forms = {s: by_name(shape(fields, more=True)) for s, fields in _ENTRIES.items()}
+    sections = "; ".join(f"{section}: {section}" for section in forms)
+    schema = shape(f"{sections}; title currency: text; selected: object", forms, more=True)
     error = next(Draft202012Validator(schema).iter_errors(document), None)
     if error is not None:
         raise InputError(f"{error.json_path}: {error.message[:200]}", file)
-    return document
-
-
-def _refuse_loose(document: Json, root: Path, file: str) -> None:
-    """Refuse a configuration in which something names what is not there."""
     try:
         if document["selected"].get("environment") is not None:
             Plant(document, root).stated()
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the configuration does not hold together: {error}", file) from None
+    except (KeyError, TypeError, ValueError) as wrong:
+        raise InputError(f"the configuration does not hold together: {wrong}", file) from None
+    return document
+
+
+_DOMAINS: Final[dict[str, Json]] = {
+    "thermal_zone": {"domain": "thermal"},
+    "zone_5r1c": {"domain": "thermal"},
+    "load": {"domain": "electrical"},
+}
 
 
 def _of_plant(path: Path, stated: Any, root: Path) -> Json:
@@ -171,14 +165,14 @@ def _of_plant(path: Path, stated: Any, root: Path) -> Json:
         buildings = {name.rpartition("_")[0]: {"cluster": name} for name in clusters}
     chosen, *_ = buildings
     components = {
-        name: {**entry, "buildings": [_owner(name, buildings)], **_domain(entry)}
+        name: {**entry, "buildings": [_owner(name, buildings)], **_DOMAINS.get(entry["model"], {})}
         for name, entry in parts.items()
         if name not in grids
     }
     days = float(horizon.pop("periods")) * parse_step(horizon["step"])[0] / 86400.0
     return {
         **empty(tree["title"], tree["currency"]),
-        **_further(tree),
+        **{k: tree[k] for k in ("requirements", "goal", "baseline", "cases") if k in tree},
         **{"clusters": clusters, "buildings": buildings, "components": components},
         "environments": {"stated": {**horizon, "days": days}},
         "selected": {"environment": "stated", "building": chosen, "cluster": first},
@@ -188,15 +182,6 @@ def _of_plant(path: Path, stated: Any, root: Path) -> Json:
 def _owner(name: str, buildings: Json) -> str:
     """Return the building of a component, by the beginning of its name."""
     return next((b for b in buildings if name.startswith(f"{b}_")), next(iter(buildings)))
-
-
-def _further(tree: Json) -> Json:
-    return {key: tree[key] for key in ("requirements", "goal", "baseline", "cases") if key in tree}
-
-
-def _domain(entry: Json) -> Json:
-    zones = {"thermal_zone": "thermal", "zone_5r1c": "thermal", "load": "electrical"}
-    return {"domain": zones[entry["model"]]} if entry["model"] in zones else {}
 
 
 def _moved(tree: Any, place: str) -> Any:
@@ -211,7 +196,7 @@ def _moved(tree: Any, place: str) -> Any:
 @tool(
     "write",
     *stated("config_save"),
-    returns=record({"configuration": TEXT, "folder": TEXT, "files": TEXTS}),
+    returns=shape("configuration folder: text; files: list of text"),
     needs=("site",),
     outside=True,
     repeatable=False,
@@ -234,24 +219,21 @@ def config_save(state: State, given: Json) -> Outcome:
 @tool(
     "read",
     *stated("configuration"),
-    returns=record({"configuration": TEXT, "valid": FLAG, "problems": TEXTS, "components": COUNT}),
+    returns=shape("configuration: text; valid: flag; problems: list of text; components: count"),
     needs=("site",),
     outside=True,
 )
 def config_validate(state: State, given: Json) -> Outcome:
     """Say whether a configuration can be simulated and planned, and what is in the way."""
     name, document = _site(state).named(given.get("name"))
-    problems = list(_problems(document, state.root))
-    content = {"configuration": name, "valid": not problems, "problems": problems}
-    return Outcome({**content, "components": len(document["components"])})
-
-
-def _problems(document: Json, root: Path) -> Iterator[str]:
+    problems: list[str] = []
     try:
         with tempfile.TemporaryDirectory() as made:
-            write_plant(Plant(document, root), Path(made))
+            write_plant(Plant(document, state.root), Path(made))
     except EngiagentError as error:
-        yield from str(error).splitlines()
+        problems = str(error).splitlines()
+    content = {"configuration": name, "valid": not problems, "problems": problems}
+    return Outcome({**content, "components": len(document["components"])})
 
 
 @tool("write", *stated("config_set_active"), returns=_STATED, needs=("site",), writes=("site",))
@@ -262,25 +244,21 @@ def config_set_active(state: State, given: Json) -> Outcome:
     return Outcome(_stated(site, name), {"site": site})
 
 
-_ROW: Final = record({"name": TEXT, "title": TEXT, "active": FLAG, "components": COUNT})
-
-
-@tool("read", returns=record({"configurations": list_of(_ROW)}), uses=("site",))
+@tool("read", returns=shape("configurations: list of row", _WORDS), uses=("site",))
 def config_list(state: State, given: Json) -> Outcome:
     """List the configurations of the session."""
     site = _site(state)
-    rows = [
-        {"name": name, "title": document["title"], "active": name == site.active}
-        | {"components": len(document["components"])}
-        for name, document in site.configurations.items()
-    ]
+    rows = []
+    for name, document in site.configurations.items():
+        row = {"name": name, "title": document["title"], "active": name == site.active}
+        rows.append({**row, "components": len(document["components"])})
     return Outcome({"configurations": rows})
 
 
 @tool(
     "read",
     *stated("config_query"),
-    returns=record({"configuration": TEXT, "content": {}}),
+    returns=shape("configuration: text; content: any"),
     needs=("site",),
 )
 def config_query(state: State, given: Json) -> Outcome:
@@ -297,7 +275,9 @@ def config_query(state: State, given: Json) -> Outcome:
 
 @tool(
     "write",
-    returns=record({"active": maybe(TEXT), "configurations": TEXTS, "changes": _CHANGES}),
+    returns=shape(
+        "active: text or null; configurations: list of text; changes: list of change", _WORDS
+    ),
     needs=("site",),
     repeatable=False,
     writes=("site",),
@@ -317,12 +297,11 @@ def config_undo(state: State, given: Json) -> Outcome:
 @tool(
     "read",
     *stated("configuration"),
-    returns=record({"configuration": TEXT, "changes": _CHANGES}),
+    returns=shape("configuration: text; changes: list of change", _WORDS),
     needs=("site",),
 )
 def config_diff(state: State, given: Json) -> Outcome:
     """List by path what differs in a configuration since the session created or loaded it."""
     name, document = _site(state).named(given.get("name"))
-    return Outcome(
-        {"configuration": name, "changes": differences(_site(state).origins[name], document)}
-    )
+    changes = differences(_site(state).origins[name], document)
+    return Outcome({"configuration": name, "changes": changes})

@@ -13,7 +13,7 @@ from typing import Any, Final
 from engiagent.errors import InputError
 from engiagent.slots import COMPONENTS
 from engiagent.tools.registry import Json, State
-from engiagent.tools.site.slots import HVAC
+from engiagent.tools.site.arguments import HVAC
 
 SECTIONS: Final = (
     *("environments", "clusters", "buildings", "components"),
@@ -30,23 +30,13 @@ def empty(title: str, currency: str = "EUR") -> Json:
 
 @dataclass(frozen=True)
 class Site:
-    """The part ``site`` of a session.
+    """The part ``site`` of a session."""
 
-    Attributes
-    ----------
-    configurations
-        By name.
-    active
-        Which of them the tools work on, None where there is none.
-    origins
-        By name what each was when it was created or loaded.
-    before
-        The sites before the last writes, the latest last, without their own history.
-    """
-
-    configurations: Mapping[str, Json] = field(default_factory=dict)
-    active: str | None = None
+    configurations: Mapping[str, Json] = field(default_factory=dict)  # by name
+    active: str | None = None  # which of them the tools work on
+    # by name what each was when it was created or loaded
     origins: Mapping[str, Json] = field(default_factory=dict)
+    # the sites before the last writes, the latest last, without their own history
     before: tuple["Site", ...] = ()
 
     def written(self, **changes: Any) -> "Site":
@@ -58,9 +48,8 @@ class Site:
         """Return a configuration with its name; the active one where none is named."""
         chosen = self.active if name is None else name
         if chosen is None or chosen not in self.configurations:
-            said = (
-                f"there is no configuration {chosen!r}" if chosen else "no configuration is active"
-            )
+            absent = f"there is no configuration {chosen!r}"
+            said = absent if chosen else "no configuration is active"
             raise InputError(said, expected=_listed(self.configurations))
         return chosen, self.configurations[chosen]
 
@@ -94,18 +83,11 @@ class Draft:
 
     def finished(self) -> Site:
         """Return the site with what was changed."""
-        return self.site.written(
-            configurations={**self.site.configurations, self.name: self.document}
-        )
+        changed = {**self.site.configurations, self.name: self.document}
+        return self.site.written(configurations=changed)
 
     def chosen(self, kind: str, known: Mapping[str, Any], name: str | None) -> str:
-        """Return which of some entries is meant: the named, else the selected, else the only one.
-
-        Raises
-        ------
-        InputError
-            When there is none of that name, or nothing says which is meant; with those there are.
-        """
+        """Return which of some entries is meant: the named, the selected, or the only one."""
         wanted = name or self.document["selected"].get(kind)
         if wanted is None and len(known) == 1:
             wanted = next(iter(known))

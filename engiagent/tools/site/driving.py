@@ -25,34 +25,26 @@ def _controller(draft: Draft, entry: Json, given: Json) -> Json:
     components = draft.document["components"]
     known = {n: e for n, e in components.items() if any_system or group_of(e) == "der"}
     found["systems"] = [draft.chosen("system", known, name) for name in names]
-    _refuse_half(found)
+    for name in (*_SHIFTS, *_POWERS):
+        parts = [f"{name}_start", f"{name}_hours"]
+        wanted = any(p in found for p in (name, f"{name}_level", *parts))
+        lacking = [p for p in ([name] if name in _SHIFTS else []) + parts if p not in found]
+        if wanted and lacking:
+            raise InputError(f"{name} is stated in part", expected=f"also {', '.join(lacking)}")
     if found["kind"] == "thermostat":
-        _refuse_no_setpoint(found)
-        for name in found["systems"]:
-            _refuse_unsteered(known[name]["model"], name)
+        _refuse_thermostat(found, {name: known[name]["model"] for name in found["systems"]})
     return found
 
 
-def _refuse_half(entry: Json) -> None:
-    """Refuse a shift or a schedule of which start or length is missing."""
-    for name in (*_SHIFTS, *_POWERS):
-        parts = [f"{name}_start", f"{name}_hours"]
-        wanted = name in entry or f"{name}_level" in entry or any(p in entry for p in parts)
-        lacking = [p for p in ([name] if name in _SHIFTS else []) + parts if p not in entry]
-        if wanted and lacking:
-            raise InputError(f"{name} is stated in part", expected=f"also {', '.join(lacking)}")
-
-
-def _refuse_no_setpoint(entry: Json) -> None:
+def _refuse_thermostat(entry: Json, models: Json) -> None:
+    """Refuse a thermostat without a setpoint, or of what it cannot control."""
     if "cooling_setpoint" not in entry and "heating_setpoint" not in entry:
         said = "a thermostat without a setpoint"
         raise InputError(said, expected="cooling_setpoint, heating_setpoint or both")
-
-
-def _refuse_unsteered(model: str, name: str) -> None:
-    if model not in (*MACHINES, *GAINS):
-        said = f"{name} is a {model}, which no thermostat controls"
-        raise InputError(said, expected=f"a system among {', '.join((*MACHINES, *GAINS))}")
+    for name, model in models.items():
+        if model not in (*MACHINES, *GAINS):
+            said = f"{name} is a {model}, which no thermostat controls"
+            raise InputError(said, expected=f"a system among {', '.join((*MACHINES, *GAINS))}")
 
 
 _BOTH: Final = tuple({a.name: a for a in (*_HVAC, *_DER)}.values())
@@ -92,15 +84,13 @@ def _disturbance(draft: Draft, entry: Json, given: Json) -> Json:
     odd = [name for name in own if name not in takes]
     if odd:
         raise InputError(f"a {kind} has no {odd[0]}", expected=", ".join(sorted(takes)))
-    if found["form"] not in _FORMS[kind]:
-        raise InputError(
-            f"a {kind} has no form {found['form']!r}", expected=", ".join(_FORMS[kind])
-        )
-    lacking = [name for name in _FORMS[kind][found["form"]] if name not in found]
+    form = found["form"]
+    if form not in _FORMS[kind]:
+        raise InputError(f"a {kind} has no form {form!r}", expected=", ".join(_FORMS[kind]))
+    lacking = [name for name in _FORMS[kind][form] if name not in found]
     if lacking:
-        raise InputError(
-            f"a {kind} of the form {found['form']} needs {lacking[0]}", expected=", ".join(lacking)
-        )
+        said = f"a {kind} of the form {form} needs {lacking[0]}"
+        raise InputError(said, expected=", ".join(lacking))
     if kind == "weather" and found["sunset"] <= found["sunrise"]:
         raise InputError("sunset is not after sunrise", expected="sunrise < sunset")
     if "file" in found:
@@ -119,32 +109,6 @@ DISTURBANCE: Final = Kind(
 )
 
 
-def _register() -> None:
-    adding(
-        CONTROLLER,
-        "add_hvac",
-        "Add a controller of HVAC systems, or of zones without any.",
-        ("kind", "thermostat"),
-        arguments=_HVAC,
-    )
-    adding(
-        CONTROLLER,
-        "add_der",
-        "Add a controller of DER systems.",
-        ("kind", "self_consumption"),
-        arguments=_DER,
-    )
-    about = {
-        "weather": "Add a weather: temperature of the air and irradiance.",
-        "price": "Add a price of energy from and to the grid.",
-        "occupancy": "Add an occupancy: the heat of people, shared by the zones of a building.",
-    }
-    for kind, text in about.items():
-        adding(DISTURBANCE, f"add_{kind}", text, ("of", kind), arguments=_TAKEN[kind])
-    grammar(CONTROLLER)
-    grammar(DISTURBANCE)
-
-
 @written(
     CONTROLLER,
     CONTROLLER.meant,
@@ -152,12 +116,28 @@ def _register() -> None:
     name="assign_to_system",
     about="Assign a controller to systems, in the place of those that it controlled.",
 )
-def assign(state: State, given: Json) -> Outcome:
-    """Assign a controller to systems."""
+def _assign(state: State, given: Json) -> Outcome:
     draft = Draft.of(state)
     name = CONTROLLER.of(draft, given.get("id"))
     entry: Any = draft.document["controllers"][name]
     return CONTROLLER.put(draft, name, _controller(draft, entry, given))
 
 
-_register()
+_ADDED: Final = (
+    (CONTROLLER, "hvac", "a controller of HVAC systems, or of zones without any", _HVAC),
+    (CONTROLLER, "der", "a controller of DER systems", _DER),
+    (DISTURBANCE, "weather", "a weather: temperature of the air and irradiance", None),
+    (DISTURBANCE, "price", "a price of energy from and to the grid", None),
+    (
+        DISTURBANCE,
+        "occupancy",
+        "an occupancy: the heat of people, shared by the zones of a building",
+        None,
+    ),
+)
+_USUAL_KIND: Final = {"hvac": "thermostat", "der": "self_consumption"}
+for _kind, _word, _about, _own in _ADDED:
+    _fixed = ("of", _word) if _own is None else ("kind", _USUAL_KIND[_word])
+    adding(_kind, f"add_{_word}", f"Add {_about}.", _fixed, arguments=_own or _TAKEN[_word])
+grammar(CONTROLLER)
+grammar(DISTURBANCE)

@@ -32,14 +32,13 @@ from engiagent.plant.source import FormError, PlantError
 from engiagent.plant.values import Column, pieces
 from engiagent.slots import COMPONENTS
 from engiagent.tools.places import inside
+from engiagent.tools.site.arguments import THERMAL, refuse_lacking
 from engiagent.tools.site.document import buildings_of, named_slots
-from engiagent.tools.site.slots import THERMAL, refuse_lacking
 from engiagent.units.words import Conventions
 
 PLANT: Final = "plant.yaml"
 SERIES: Final = "series.csv"
 CONTROL: Final = "control.yaml"
-WEATHER_FILES: Final = (".epw", ".csv")
 DRIVEN: Final[Mapping[tuple[str, str], str]] = {
     **{(zone, "ambient_temperature"): "temperature" for zone in THERMAL},
     ("pv", "irradiance"): "irradiance",
@@ -59,17 +58,7 @@ MACHINES: Final = ("heater", "heat_pump", "boiler", "cooler", "chiller", "emitte
 class Plant:
     """A configuration in one of its environments, on the way to a plant file.
 
-    Parameters
-    ----------
-    document
-        The configuration.
-    root
-        The session's folder, in which its data files lie.
-
-    Raises
-    ------
-    InputError
-        When there is no environment to run.
+    ``root``: the session's folder, in which its data files lie. InputError without an environment.
     """
 
     def __init__(self, document: Json, root: Path) -> None:
@@ -86,14 +75,11 @@ class Plant:
         self.middles = own % 24.0
         self.columns: dict[str, Any] = {}
         self.weather = self._named("weather")
-        self.clusters = {
-            name: entry
-            for name, entry in document["clusters"].items()
-            if self.environment.get("cluster") in (None, name)
-        }
-        self.components = {
-            name: entry for name, entry in document["components"].items() if self._is_in(entry)
-        }
+        cluster = self.environment.get("cluster")
+        wanted = list(document["clusters"]) if cluster is None else [cluster]
+        self.clusters = {n: e for n, e in document["clusters"].items() if n in wanted}
+        components = document["components"].items()
+        self.components = {n: e for n, e in components if self._cluster(e) in (None, *wanted)}
 
     def _named(self, kind: str) -> Json | None:
         name = self.environment.get(kind)
@@ -105,36 +91,24 @@ class Plant:
             return str(self.document["buildings"][name]["cluster"])
         return None
 
-    def _is_in(self, entry: Json) -> bool:
-        return self._cluster(entry) is None or self._cluster(entry) in self.clusters
-
     def stated(self) -> Json:
         """Return the plant file as plain values.
 
-        Raises
-        ------
-        InputError
-            For a component without a slot that it has to have, and data that cannot be read.
+        InputError for a component without a slot that it has to have, and data that cannot be read.
         """
         components = {name: self._grid(name, entry) for name, entry in self.clusters.items()}
-        for name, entry in self.components.items():
-            components[name] = self._component(name, entry)
-        document = self.document
+        components |= {name: self._component(name, e) for name, e in self.components.items()}
+        document, environment = self.document, self.environment
         requirements = {**self._comfort(), **document.get("requirements", {})}
-        further: Json = {key: document[key] for key in ("baseline", "cases") if key in document}
-        about = {"title": document["title"], "currency": document["currency"]}
-        shown = {
-            key: self.environment[key]
-            for key in ("start", "step", "zone", "weight", "representative")
-            if key in self.environment
-        }
+        names = ("start", "step", "zone", "weight", "representative")
+        shown = {key: environment[key] for key in names if key in environment}
         return {
-            **about,
+            **{key: document[key] for key in ("title", "currency")},
             "horizon": {**shown, "periods": self.periods},
             "components": components,
             **({"requirements": requirements} if requirements else {}),
             "goal": document.get("goal", {"minimize": "cost"}),
-            **further,
+            **{key: document[key] for key in ("baseline", "cases") if key in document},
         }
 
     def _grid(self, name: str, entry: Json) -> Json:
@@ -215,10 +189,9 @@ class Plant:
         if entry["form"] == "file":
             return f'{entry["file"]}#"{entry["column"]}"'
         low, high = entry["import_price"], entry["high_price"]
-        values = np.where(
-            _between(self.middles, entry["high_from"], entry["high_until"]), high, low
-        )
-        return self._series(way, f"{self.document['currency']}/kWh", values)
+        is_high = _between(self.middles, entry["high_from"], entry["high_until"])
+        unit = f"{self.document['currency']}/kWh"
+        return self._series(way, unit, np.where(is_high, high, low))
 
     def _occupancy(self, zone: str) -> str:
         """Return the heat of the people in a zone: all of a building's by equal shares."""
@@ -226,11 +199,8 @@ class Plant:
         if entry["form"] == "file":
             return f'{entry["file"]}#"{entry["column"]}"'
         building = buildings_of(self.components[zone])[:1]
-        sharing = [
-            e
-            for e in self.components.values()
-            if e["model"] in GAINS and buildings_of(e)[:1] == building
-        ]
+        zones = (e for e in self.components.values() if e["model"] in GAINS)
+        sharing = [e for e in zones if buildings_of(e)[:1] == building]
         present = _between(self.middles, entry["present_from"], entry["present_until"])
         workday = np.array([t.weekday() < 5 for t in self.stamps])
         present = present & (workday if entry["workdays_only"] else True)
@@ -242,10 +212,7 @@ class Plant:
     def write(self, folder: Path) -> tuple[str, ...]:
         """Write the plant file with its data into a folder; return the names of its files.
 
-        Raises
-        ------
-        InputError
-            As :meth:`stated`, and for a data file that is absent.
+        InputError as of :meth:`stated`, and for a data file that is absent.
         """
         stated = self.stated()
         data = {name: open_inside(self.root, name) for name in sorted(_files(stated))}
@@ -308,10 +275,8 @@ class Plant:
             if "zone" in entry and buses & {entry.get("heat_bus"), entry.get("cooling_bus")}
         }
         if not found:
-            expected = "zone: of the system, or emitters on its bus"
-            raise InputError(
-                f"{system} serves no zone that a thermostat could read", expected=expected
-            )
+            said = f"{system} serves no zone that a thermostat could read"
+            raise InputError(said, expected="zone: of the system, or emitters on its bus")
         return found
 
 
@@ -325,10 +290,7 @@ def _of_systems(controller: Controller, systems: set[str]) -> Controller:
 def write_plant(plant: Plant, folder: Path) -> Environment:
     """Write plant file, data and rules of control into a folder; return the plant as it runs.
 
-    Raises
-    ------
-    InputError
-        For whatever is wrong in the configuration.
+    InputError for whatever is wrong in the configuration.
     """
     plant.write(folder)
     try:
@@ -344,14 +306,12 @@ def write_plant(plant: Plant, folder: Path) -> Environment:
     return site
 
 
-def _thermostat(entry: Json, served: Mapping[str, str], site: Environment) -> Iterator[Any] | Json:
+def _thermostat(entry: Json, served: Mapping[str, str], site: Environment) -> Json:
     """Return the rules of a thermostat: both ends of its dead band around the setpoint."""
     found: Json = {}
     for system, zone in served.items():
-        word = next(
-            (w for w in ("electric_power", "heat", "cooling") if _acts(site, f"{system}.{w}")), None
-        )
-        names = [f"{system}.{word}"] if word else _own_power(site, system)
+        inputs = (f"{system}.{word}" for word in ("electric_power", "heat", "cooling"))
+        names = [name for name in inputs if _acts(site, name)][:1] or _own_power(site, system)
         for name in names:
             cools = name.endswith((".cooling", "cooling")) or _cools(site, system)
             way = "cooling" if cools else "heating"
@@ -360,9 +320,8 @@ def _thermostat(entry: Json, served: Mapping[str, str], site: Environment) -> It
                 raise InputError(f"{system} is controlled without a {way}_setpoint", expected="one")
             most = site.signals[name].upper
             if not np.isfinite(most):
-                raise InputError(
-                    f"{name} has no largest power", expected="its limit among the slots"
-                )
+                said = f"{name} has no largest power"
+                raise InputError(said, expected="its limit among the slots")
             half = entry["deadband"] / 2.0
             found[name] = {
                 "thermostat": _temperature(site, zone),
@@ -383,9 +342,8 @@ def _own_power(site: Environment, zone: str) -> list[str]:
     ways = (f"zone.{zone}.{way}" for way in ("heating", "cooling"))
     found = [n for n in (*ways, f"{zone}.heating", f"{zone}.cooling") if _acts(site, n)]
     if not found:
-        raise InputError(
-            f"{zone} has no input that a thermostat sets", expected="a system with one"
-        )
+        said = f"{zone} has no input that a thermostat sets"
+        raise InputError(said, expected="a system with one")
     return found
 
 
@@ -409,11 +367,11 @@ def _shifts(entry: Json, way: str) -> Json:
     if entry.get("setback"):
         events.append((entry["setback_start"], entry["setback_hours"], -sign * entry["setback"]))
     edges = {0.0} | {(at + more) % 24.0 for at, length, _ in events for more in (0.0, length)}
-    found = {}
-    for edge in sorted(edges):
-        own = [kelvin for at, length, kelvin in events if (edge - at) % 24.0 < length - 1e-9]
-        found[_clock(edge)] = f"{own[0] if own else 0.0:g} K"
-    return found
+    moved = {
+        edge: [kelvin for at, length, kelvin in events if (edge - at) % 24.0 < length - 1e-9]
+        for edge in sorted(edges)
+    }
+    return {_clock(edge): f"{own[0] if own else 0.0:g} K" for edge, own in moved.items()}
 
 
 def _schedule(entry: Json, system: str, site: Environment) -> Iterator[tuple[str, Json]]:
