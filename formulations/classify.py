@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 
@@ -18,16 +18,7 @@ from engiagent.formulations.values import Ints, atoms
 
 ProblemClass = Literal["LP", "QP", "SOCP", "MILP", "MIQP", "MISOCP", "NLP", "MINLP"]
 Convexity = Literal["convex", "nonconvex", "unknown"]
-CLASSES: Final[tuple[ProblemClass, ...]] = (
-    "LP",
-    "QP",
-    "SOCP",
-    "MILP",
-    "MIQP",
-    "MISOCP",
-    "NLP",
-    "MINLP",
-)
+CLASSES: Final[tuple[ProblemClass, ...]] = get_args(ProblemClass)
 WITH_INTEGERS: Final[dict[ProblemClass, ProblemClass]] = {
     "LP": "MILP",
     "QP": "MIQP",

@@ -59,25 +59,11 @@ from engiagent.formulations.values import (
 def compile_blueprint(
     blueprint: Blueprint, folder: Path | str | None = None, elaboration: Elaboration | None = None
 ) -> Program:
-    """Return the program that a blueprint states.
+    """Return the program that a blueprint states; components not yet expanded are expanded first.
 
-    Parameters
-    ----------
-    blueprint
-        The blueprint; components not yet expanded are expanded first.
-    folder
-        Where its data files lie.
-    elaboration
-        Of the expanded blueprint over this folder, where static analysis has made one.
-
-    Raises
-    ------
-    BlueprintError
-        With a located diagnostic for every error found.
-    MissingDataError
-        When parameters are declared as missing.
-    EngiagentError
-        When it is a blueprint of definitions.
+    ``folder`` is where its data files lie; ``elaboration`` that of the expanded blueprint over this
+    folder, where static analysis has made one. Raises BlueprintError with a located diagnostic for
+    every error found, MissingDataError when parameters are declared as missing.
     """
     if blueprint.kind == "definitions":
         text = "definitions are computed, not optimised; there is no program to solve"

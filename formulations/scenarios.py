@@ -27,24 +27,10 @@ def reduced(
     weights = scenarios.root.probabilities[scenarios.in_root]
     if risk.measure == "expected":
         return (value * weights).group_sum(single, 1)
-    return _tail(builder, evaluator, value, (weights, risk.alpha), sense, name)
-
-
-def _tail(
-    builder: Builder,
-    evaluator: FormEvaluator,
-    value: Form,
-    level: tuple[np.ndarray[tuple[int], np.dtype[np.float64]], float],
-    sense: str,
-    name: str,
-) -> Form:
-    weights, alpha = level
     sign = 1.0 if sense == "minimize" else -1.0
     loss = value * sign
     low, high = form_bounds(loss, builder.column_lower, builder.column_upper)
     threshold = builder.add_columns(f"{name}__value_at_risk", 1, low.min(), high.max())
-    size = loss.size
-    everywhere = threshold.take(np.zeros(size, dtype=np.int64))
-    excess = evaluator.largest("max", [loss - everywhere, as_form(0.0, size)], size, 1)
-    single = np.zeros(size, dtype=np.int64)
-    return (threshold + (excess * (weights / (1.0 - alpha))).group_sum(single, 1)) * sign
+    everywhere = threshold.take(single)
+    excess = evaluator.largest("max", [loss - everywhere, as_form(0.0, loss.size)], loss.size, 1)
+    return (threshold + (excess * (weights / (1.0 - risk.alpha))).group_sum(single, 1)) * sign

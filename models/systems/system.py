@@ -187,22 +187,6 @@ class System:
     """Modules by name, with buses for flows.
 
     Raises WiringError where two members would take what a bus leaves, and for an algebraic loop.
-
-    Examples
-    --------
-    >>> from engiagent.models import Battery
-    >>> from engiagent.models.systems.electrical import battery, grid, load
-    >>> home = System(
-    ...     modules={
-    ...         "battery": battery(Battery(energy_capacity=10.0, initial_energy=5.0)),
-    ...         "load": load(),
-    ...         "grid": grid(),
-    ...     },
-    ...     buses=(Bus(name="home", domain="electrical", members=(
-    ...         "battery.charge", "battery.discharge", "load.power", "grid.exchange")),),
-    ... )
-    >>> home.order, sorted(home.open("action"))
-    (('battery', 'load', 'grid'), ['battery.charge', 'battery.discharge'])
     """
 
     modules: Mapping[str, Module]

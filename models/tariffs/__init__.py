@@ -4,28 +4,7 @@ A :class:`Tariff` holds what a rate sheet says: fixed charges, energy by time of
 demand by window, tier and ratchet, export by net billing or net metering, minimum bill, taxes.
 :func:`bill` applies it to the import and export of a meter whose clock knows its time zone.
 
-Where :func:`from_urdb` puts the fields of a rate of the Utility Rate Database (URDB):
-
-==============================================  ====================================================
-URDB                                            here
-==============================================  ====================================================
-energyweekdayschedule, energyweekendschedule    ``Schedule(weekday=…, weekend=…)``, numbers kept
-energyratestructure: rate + adj, max, unit      ``EnergyTier``; unit "kWh daily" is ``kWh/day``
-energyratestructure: sell                       ``NetBilling(credit=EnergyCharge(…))``
-fueladjustmentsmonthly                          a second ``EnergyCharge`` by ``Schedule.by_month``
-flatdemandstructure, flatdemandmonths           ``DemandCharge`` by ``Schedule.by_month``
-demandratestructure, demandweekdayschedule      ``DemandCharge`` with that ``Schedule``
-demandratchetpercentage                         ``Ratchet(fraction=(…12…))``
-lookbackpercent, lookbackmonths                 ``Ratchet(months=None, seasons=…)``
-lookbackpercent, lookbackrange                  ``Ratchet(months=…)``
-demandwindow                                    ``Tariff(demand_window_hours=…)``
-fixedchargefirstmeter, fixedchargeunits         ``FixedCharge(per_month=…)`` or ``per_day``
-fixedmonthlycharge                              ``FixedCharge(per_month=…)``
-mincharge, minchargeunits                       ``Tariff(minimum_per_month=…)`` or ``_per_year``
-minmonthlycharge, annualmincharge               ``minimum_per_month``, ``minimum_per_year``
-dgrules, usenetmetering                         ``NetMetering`` or ``NetBilling``
-==============================================  ====================================================
-
+:func:`from_urdb` reads a rate of the Utility Rate Database (URDB).
 Tiers that all periods share in a month are ``tiers_by="total"`` with net billing (in the order of
 time) and ``"share"`` with net metering (by the month's net energy), as SAM bills both. What a rate
 leaves open stands in ``Tariff(assumptions=…)``; fields that are unknown, coincident peaks, reactive
