@@ -310,6 +310,7 @@ def tools() -> Mapping[str, Tool]:
     """Return all tools by name."""
     # They register themselves.
     from engiagent.tools import looking, modelling, planning, posing, runs, studies  # noqa: F401
+    from engiagent.tools.grid import flows, maps, plans  # noqa: F401
     from engiagent.tools.site import (  # noqa: F401
         analysing,
         collecting,
