@@ -1,9 +1,9 @@
 """Buildings of EnergyPlus as plants, by its runtime API, where it is installed.
 
-Its engine runs a whole year and calls back; here it runs on a thread of its own and waits after each
-of its time steps until the plant is stepped. Names are those of its API, joined by ``/``: a variable
-is ``Zone Mean Air Temperature/CORE_ZN``, an actuator ``Schedule:Compact/Schedule Value/HEATING``, a
-meter ``Electricity:Facility``, which is shown as mean power.
+Its engine runs a whole year and calls back; here it runs on a thread of its own and waits after
+each of its time steps until the plant is stepped. Names are those of its API, joined by ``/``: a
+variable is ``Zone Mean Air Temperature/CORE_ZN``, an actuator ``Schedule:Compact/Schedule
+Value/HEATING``, a meter ``Fans:Electricity``, which is shown as mean power.
 """
 
 import importlib

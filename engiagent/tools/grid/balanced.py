@@ -14,6 +14,8 @@ from engiagent.tools.grid.feeders import Feeder, Load
 
 _OPEN = 1e6
 """Impedance of the phases that a line does not have. [ohm]."""
+_KINDS = {1: 0, 2: 1, 5: 2}
+"""Its kinds of loads by OpenDSS's models."""
 
 
 def solve_balanced(
@@ -22,7 +24,7 @@ def solve_balanced(
     """Return the voltages by node per unit; InputError where it lacks an element of the feeder."""
     try:
         from power_grid_model import ComponentType, PowerGridModel, initialize_array
-        from power_grid_model.errors import PowerGridError
+        from power_grid_model.errors import PowerGridError  # type: ignore[attr-defined]
     except ImportError:
         expected = 'pip install "engiagent[grid]"'
         raise InputError("power-grid-model is not installed", expected=expected) from None
@@ -40,20 +42,21 @@ def solve_balanced(
     parts = [(x.nodes, x.power * factor, x.model) for x in loads]
     parts += [((node, "0"), -power, 1) for node, power in units.items()]
     for nodes, power, model in parts:
-        if nodes[1] != "0":
-            raise InputError("power-grid-model has no loads between phases", found=" ".join(nodes))
+        if nodes[1] != "0" or model not in _KINDS:
+            said = "power-grid-model has no loads between phases, and none of model 4"
+            raise InputError(said, found=" ".join(nodes))
         bus, _, phase = nodes[0].partition(".")
         watts = np.zeros(3, complex)
         watts[int(phase) - 1] = power * 1e3
-        own = {"node": number[bus], "status": 1, "type": {1: 0, 2: 1, 5: 2}[model]}
-        rows.add("asym_load", **own, p_specified=watts.real, q_specified=watts.imag)
+        drawn = {"p_specified": watts.real, "q_specified": watts.imag}
+        rows.add("asym_load", node=number[bus], status=1, type=_KINDS[model], **drawn)
     try:
-        model = PowerGridModel(rows.data(), system_frequency=frequency)
-        found = model.calculate_power_flow(symmetric=False, error_tolerance=1e-10)
+        grid = PowerGridModel(rows.data(), system_frequency=frequency)
+        found = grid.calculate_power_flow(symmetric=False, error_tolerance=1e-10)
     except PowerGridError as error:
         raise InputError(f"power-grid-model: {error}") from None
-    nodes = found[ComponentType.node]
-    values = nodes["u_pu"] * np.exp(1j * nodes["u_angle"])
+    seen = found[ComponentType.node]
+    values = seen["u_pu"] * np.exp(1j * seen["u_angle"])
     return {
         node: complex(values[number[bus], int(phase) - 1])
         for node in feeder.nodes
@@ -129,7 +132,7 @@ def _line(feeder: Feeder, own: str, frequency: float) -> dict[str, float]:
     place = np.ix_(phases[:count], phases[:count])
     impedance[place], capacity[place] = np.linalg.inv(series), shunt
     pairs = [("aa", 0, 0), ("ba", 1, 0), ("bb", 1, 1), ("ca", 2, 0), ("cb", 2, 1), ("cc", 2, 2)]
-    found = {}
+    found: dict[str, float] = {}
     for name, i, j in pairs:
         found |= {f"r_{name}": impedance[i, j].real, f"x_{name}": impedance[i, j].imag}
         # Its matrix of capacities is that of nodes to one another and to ground.

@@ -6,8 +6,8 @@ use. Voltages are per unit of the nominal voltage to ground of their bus, nodes 
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,11 +25,15 @@ _ENGINE: Final = threading.Lock()
 _STEP: Final = 0.00625
 """Of the voltage, between two taps of a regulator."""
 MOST_ITERATIONS: Final = 100
+EXPONENTS: Final[Mapping[int, tuple[float, float]]] = {1: (0, 0), 2: (2, 2), 4: (1, 2), 5: (1, 1)}
+"""Of the voltage in active and reactive power, by OpenDSS's model of a load."""
+COLLAPSED: Final = 0.5
+"""Voltage per unit below which a solution is no operating point of a feeder."""
 
 
 @dataclass(frozen=True)
-class TestFeeder:
-    """A test feeder that comes with a package: its files, and the taps of its published solution."""
+class Shipped:
+    """A test feeder that comes with a package: files, and the taps of its published solution."""
 
     file: str  # below the packages' folder, or beside this module
     coordinates: str | None = None
@@ -38,25 +42,25 @@ class TestFeeder:
     extra: Sequence[str] = ()
 
 
-FEEDERS: Final[Mapping[str, TestFeeder]] = {
-    "ieee13": TestFeeder(
+FEEDERS: Final[Mapping[str, Shipped]] = {
+    "ieee13": Shipped(
         "ieee13_dss/IEEE13Nodeckt.dss",
         "ieee13_dss/IEEE13Node_BusXY.csv",
         {"reg1": 10, "reg2": 8, "reg3": 11},
     ),
-    "ieee34": TestFeeder(
+    "ieee34": Shipped(
         "34Bus/ieee34Mod1.dss",
         "34Bus/IEEE34_BusXY.csv",
         {"reg1a": 12, "reg1b": 5, "reg1c": 5, "reg2a": 13, "reg2b": 11, "reg2c": 12},
     ),
-    "ieee123": TestFeeder(
+    "ieee123": Shipped(
         "ieee123_dss/IEEE123Master.dss",
         "ieee123_dss/BusCoords.dat",
         {"reg1a": 7, "reg2a": -1, "reg3a": 0, "reg3c": -1, "reg4a": 8, "reg4b": 1, "reg4c": 5},
         # Ties that stand open in the published solution.
         ("Open Line.Sw7 term=1", "Open Line.Sw8 term=1"),
     ),
-    "european_lv": TestFeeder("european_lv.dss"),
+    "european_lv": Shipped("european_lv.dss"),
 }
 
 
@@ -67,7 +71,8 @@ class Branch:
     name: str  # as ``line.650632``
     ends: tuple[str, str]  # the buses
     nodes: tuple[str, ...]  # from, then to; ground is ``0``
-    rating: float  # a current for lines [A], a power for transformers [kVA]; infinite for none
+    # a current for lines [A], for transformers a power at nominal voltage [kVA]; infinite for none
+    rating: float
     length: float  # as its file has it; 0 for transformers
 
 
@@ -78,7 +83,7 @@ class Load:
     name: str
     nodes: tuple[str, str]  # the second is ``0`` for ground
     power: complex  # at nominal voltage. [kVA]
-    model: int  # 1: constant power, 2: constant impedance, 5: constant current
+    model: int  # of OpenDSS: see :data:`EXPONENTS`
     voltage: float  # nominal, between the two. [V]
 
 
@@ -135,16 +140,14 @@ class Feeder:
         """Return the power flow with all loads times a factor; EngiagentError when it diverges."""
         self.command(f"Set LoadMult={factor:.15g}")
         self.command(f"Set MaxIterations={MOST_ITERATIONS}", "Set Tolerance=1e-10")
-        try:
+        with suppress(Exception):  # that it does not converge is told below
             self.dss.Solution.Solve()
-        except Exception as error:
-            raise EngiagentError(f"OpenDSS: {error}") from None
-        if not self.dss.Solution.Converged():
-            raise EngiagentError(
-                f"the power flow of {self.name} does not converge: the feeder cannot carry this "
-                "load; grid_infeasibility says where what is missing"
-            )
         found = self.voltages()
+        if not self.dss.Solution.Converged() or min(map(abs, found.values())) < COLLAPSED:
+            raise EngiagentError(
+                f"the power flow of {self.name} has no operating point: the feeder cannot carry "
+                "this load; grid_infeasibility says where what is missing"
+            )
         total, losses = (
             np.array(self.dss.Circuit.TotalPower()) @ [-1, -1j],
             np.array(self.dss.Circuit.Losses()) @ [1e-3, 1e-3j],
@@ -226,12 +229,13 @@ class Feeder:
         return [f"{buses[k // count]}.{n}" if n else "0" for k, n in enumerate(order)]
 
     def read_loads(self) -> Iterator[Load]:
+        """Yield the loads as they are now, those of several phases in parts."""
         for name in self.dss.Loads.AllNames():
             self.dss.Loads.Name(name)
             self.dss.Circuit.SetActiveElement(f"Load.{name}")
             if not self.dss.CktElement.Enabled() or name.lower() == "none":
                 continue
-            nodes = [n for n in self.terminals()]
+            nodes = self.terminals()
             phases = self.dss.CktElement.NumPhases()
             power = complex(self.dss.Loads.kW(), self.dss.Loads.kvar())
             rated = self.dss.Loads.kV() * 1e3
@@ -243,8 +247,13 @@ class Feeder:
                 rated = rated / np.sqrt(3) if phases > 1 else rated
             for pair in pairs:
                 model = self.dss.Loads.Model()
-                if model not in (1, 2, 5):
-                    model = 1
+                factors = self.dss.Loads.CVRwatts(), self.dss.Loads.CVRvars()
+                if model not in EXPONENTS or (model == 4 and factors != EXPONENTS[4]):
+                    raise InputError(
+                        f"the load {name} has a model that is not read",
+                        found=f"{model}, exponents {factors[0]:g} and {factors[1]:g}",
+                        expected="1, 2, 4 with exponents 1 and 2, or 5",
+                    )
                 yield Load(name.lower(), pair, power / len(pairs), model, rated)
 
     def _branches(self) -> Iterator[Branch]:
@@ -274,10 +283,9 @@ class Feeder:
             polar = np.array(element.CurrentsMagAng())[0::2]
             count = element.NumConductors()
             amperes.append(float(polar.max()))
-            used = float(polar[:count].max())
+            used = float(polar[:phases].max())
             if branch.name.startswith("transformer"):
-                flat = np.array(element.Powers())[: 2 * count]
-                used = abs(flat[0::2].sum() + 1j * flat[1::2].sum())
+                used *= phases * self.base(branch.ends[0]) / 1e3
             loading.append(used / branch.rating if np.isfinite(branch.rating) else np.nan)
             losses.append(element.Losses()[0] / 1e3)
         names = tuple(branch.name for branch in self.branches)
@@ -353,7 +361,6 @@ def opened(case: str, root: Path, *, controlled: bool = False) -> Iterator[Feede
             raise InputError("the file has no circuit", path.name, expected="New Circuit.…")
         lines = [] if shipped is None else list(shipped.extra)
         if shipped is not None and shipped.taps and not controlled:
-            lines += [f"Transformer.{n}.wdg=2" for n in ()]
             for name, tap in shipped.taps.items():
                 lines += [f"Transformer.{name}.wdg=2", f"Transformer.{name}.Tap={1 + _STEP * tap}"]
             lines.append("Set ControlMode=OFF")
@@ -403,6 +410,3 @@ def _places(path: Path | None, dss: Any) -> dict[str, tuple[float, float]]:
             if len(parts) >= 3:
                 found[parts[0].lower()] = (float(parts[1]), float(parts[2]))
     return found
-
-
-Progress = Callable[[str], None]

@@ -13,13 +13,24 @@ import numpy as np
 
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
-from engiagent.io.schemawords import COUNT, NUMBER, OBJECT, TEXT, TEXTS, by_name, list_of, maybe
-from engiagent.io.schemawords import record
-from engiagent.text.datafile import DataOptions, load_data_file
+from engiagent.io.schemawords import (
+    COUNT,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    by_name,
+    list_of,
+    maybe,
+    record,
+)
+from engiagent.text.datafile import load_data_file
+from engiagent.text.frontmatter import DataOptions
 from engiagent.tools.grid.balanced import solve_balanced
 from engiagent.tools.grid.feeders import FEEDERS, Feeder, Flow, opened
 from engiagent.tools.grid.network import Network, power_flow
 from engiagent.tools.grid.transmission import CASES
+from engiagent.tools.modelling import plain
 from engiagent.tools.places import below
 from engiagent.tools.registry import Json, Outcome, State, tool
 from engiagent.tools.site.arguments import stated
@@ -225,7 +236,9 @@ def write_rows(root: Path, file: str, head: Sequence[str], rows: Iterable[Sequen
 def grid_cases(state: State, given: Json) -> Outcome:
     """List the test feeders and transmission cases that are there, and the files that are read."""
     formats = ["OpenDSS .dss", "pandapower .json", "MATPOWER .m"]
-    return Outcome({"feeders": list(FEEDERS), "transmission": list(CASES), "formats": formats})
+    return Outcome(
+        plain({"feeders": list(FEEDERS), "transmission": list(CASES), "formats": formats})
+    )
 
 
 @tool(
@@ -251,7 +264,7 @@ def grid_counts(state: State, given: Json) -> Outcome:
             "load": {"active_kw": total.real, "reactive_kvar": total.imag},
             "voltages_kv": listed,
         }
-        return Outcome(content)
+        return Outcome(plain(content))
 
 
 @tool(
@@ -269,7 +282,9 @@ def grid_elements(state: State, given: Json) -> Outcome:
     if "file" in given:
         head = list(rows[0]) if rows else ["name"]
         artefacts = (write_rows(state.root, given["file"], head, (list(r.values()) for r in rows)),)
-    return Outcome({"case": given["case"], "count": len(rows), "elements": rows}, {}, artefacts)
+    return Outcome(
+        plain({"case": given["case"], "count": len(rows), "elements": rows}), {}, artefacts
+    )
 
 
 def _elements(feeder: Feeder, flow: Flow, given: Json) -> Iterator[Json]:
@@ -280,20 +295,14 @@ def _elements(feeder: Feeder, flow: Flow, given: Json) -> Iterator[Json]:
         return "voltage" not in given or abs(level - given["voltage"]) < 0.01 * level
 
     if kind in ("bus", "node"):
-        for node, value in flow.voltages.items():
-            bus = node.partition(".")[0]
-            size = abs(value)
-            outside = size >= given.get("below", np.inf) or size <= given.get("above", -np.inf)
-            if wanted(bus) and not (("below" in given or "above" in given) and outside):
-                if kind == "node" or not node.rpartition(".")[2] > min(
-                    n.rpartition(".")[2] for n in feeder.nodes_of(bus)
-                ):
-                    level = feeder.bases[bus] * np.sqrt(3) / 1e3
-                    yield {
-                        "name": node if kind == "node" else bus,
-                        "magnitude_pu": size,
-                        "voltage_kv": level,
-                    }
+        for name in feeder.bases if kind == "bus" else feeder.nodes:
+            own = feeder.nodes_of(name) if kind == "bus" else [name]
+            sizes = [abs(flow.voltages[node]) for node in own]
+            if not wanted(name.partition(".")[0]) or not _between(sizes, given):
+                continue
+            worst = max(sizes, key=lambda size: abs(size - 1))
+            level = feeder.base(name) * np.sqrt(3) / 1e3
+            yield {"name": name, "magnitude_pu": worst, "voltage_kv": level}
         return
     for name in feeder.elements():
         if name.partition(".")[0] != kind:
@@ -304,14 +313,19 @@ def _elements(feeder: Feeder, flow: Flow, given: Json) -> Iterator[Json]:
             powers = np.array(feeder.dss.CktElement.Powers()) if buses else np.zeros(2)
             half = len(powers) // (2 if len(buses) > 1 else 1)
             yield {
-                **{
-                    "name": name,
-                    "buses": " ".join(buses),
-                    "phases": feeder.dss.CktElement.NumPhases(),
-                },
+                **{"name": name, "buses": " ".join(buses)},
+                "phases": feeder.dss.CktElement.NumPhases(),
                 "active_kw": float(powers[0:half:2].sum()),
                 "reactive_kvar": float(powers[1:half:2].sum()),
             }
+
+
+def _between(sizes: Sequence[float], given: Json) -> bool:
+    """Return whether a voltage is below or above what a call asks for, where it asks."""
+    if "below" not in given and "above" not in given:
+        return True
+    low, high = given.get("below", -np.inf), given.get("above", np.inf)
+    return bool(min(sizes) < low or max(sizes) > high)
 
 
 @tool(
@@ -336,7 +350,7 @@ def grid_power_flow(state: State, given: Json) -> Outcome:
             own = second_voltages(engine, feeder, situation)
             content["voltages"] = voltages_content(own)
             content["difference_pu"] = max(abs(own[n] - flow.voltages[n]) for n in own)
-    return Outcome(content)
+    return Outcome(plain(content))
 
 
 def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[str, complex]:
@@ -390,8 +404,10 @@ def grid_time_series(state: State, given: Json) -> Outcome:
                 feeder, flow, given.get("low", 0.95), given.get("high", 1.05), given.get("loading")
             )
             rows.append(
-                (min(sizes), max(sizes), flow.source.real, flow.source.imag, flow.losses.real)
-                + (float(worst) if np.isfinite(worst) else None, len(wrong))
+                (
+                    *(min(sizes), max(sizes), flow.source.real, flow.source.imag),
+                    *(flow.losses.real, float(worst) if np.isfinite(worst) else None, len(wrong)),
+                )
             )
     names = (
         "lowest_pu",
@@ -406,7 +422,7 @@ def grid_time_series(state: State, given: Json) -> Outcome:
     hours = _hours(stamps)
     content["energy_kwh"] = None if hours is None else sum(r[2] for r in rows) * hours
     content["losses_kwh"] = None if hours is None else sum(r[4] for r in rows) * hours
-    return Outcome(content)
+    return Outcome(plain(content))
 
 
 def _hours(stamps: Sequence[str]) -> float | None:
@@ -434,7 +450,7 @@ def grid_violations(state: State, given: Json) -> Outcome:
             given.get("loading"),
             bands_of(feeder, given.get("own_bands")),
         )
-    return Outcome({"case": given["case"], "count": len(found), "violations": found})
+    return Outcome(plain({"case": given["case"], "count": len(found), "violations": found}))
 
 
 def bands_of(feeder: Feeder, given: Sequence[str] | None) -> dict[str, tuple[float, float]]:
@@ -458,10 +474,10 @@ def bands_of(feeder: Feeder, given: Sequence[str] | None) -> dict[str, tuple[flo
     ),
 )
 def grid_losses(state: State, given: Json) -> Outcome:
-    """Return the losses of a feeder and of each branch, with currents and loadings, largest first."""
+    """Return the losses of a feeder and its branches, with currents and loadings, largest first."""
     with situated(state, given) as (feeder, situation):
         flow = apply(feeder, situation)
-        rows = []
+        rows: list[Json] = []
         for k, branch in enumerate(feeder.branches):
             share = float(flow.branches.loading[k])
             rows.append(
@@ -476,4 +492,4 @@ def grid_losses(state: State, given: Json) -> Outcome:
             "share_of_source": flow.losses.real / flow.source.real if flow.source.real else 0.0,
             "branches": rows,
         }
-    return Outcome(content)
+    return Outcome(plain(content))

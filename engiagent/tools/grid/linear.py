@@ -1,6 +1,7 @@
 r"""LinDist3Flow: squares of voltages linear in the powers of units, for a first and fast answer.
 
-.. math:: v_i = v_i^0 + 2 \operatorname{Re} \sum_j e^{-j\theta_i} Z_{ij} e^{j\theta_j} \overline{s_j}
+.. math::
+    v_i = v_i^0 + 2 \operatorname{Re} \sum_j e^{-j\theta_i} Z_{ij} e^{j\theta_j} \overline{s_j}
 
 with the impedances between nodes :math:`Z = Y^{-1}` (in a radial feeder those of the common path),
 the voltages :math:`v^0` and angles :math:`\theta` of the power flow without the units. Losses that
@@ -78,4 +79,4 @@ def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> A
     )
     found = square + np.real(np.conj(values) @ factor.T) if len(at) else square
     voltages = {n: complex(np.sqrt(max(found[place[n]], 0.0))) for n in network.nodes}
-    return Answer(result.status, float(result.objective), voltages, powers, {}, blueprint)
+    return Answer(result.status, float(result.objective or 0.0), voltages, powers, {}, blueprint)

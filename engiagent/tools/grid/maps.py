@@ -5,7 +5,7 @@ import io
 import json
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from engiagent.io.schemawords import COUNT, NUMBER, TEXT, maybe, record
 from engiagent.report.charts.markup import Element, element, render
 from engiagent.tools.grid.feeders import Feeder, Flow
 from engiagent.tools.grid.flows import PACK, apply, situated
+from engiagent.tools.modelling import plain
 from engiagent.tools.places import below, inside
 from engiagent.tools.registry import Json, Outcome, State, tool
 from engiagent.tools.site.arguments import stated
@@ -86,7 +87,8 @@ def places(feeder: Feeder) -> dict[str, tuple[float, float]]:
 
 
 def _layers(links: Mapping[str, list[str]]) -> dict[str, tuple[float, float]]:
-    depth, rows, found = {next(iter(links)): 0}, {}, {}
+    depth, found = {next(iter(links)): 0}, {}
+    rows: dict[int, int] = {}
     queue = deque(depth)
     while queue:
         bus = queue.popleft()
@@ -131,7 +133,7 @@ def topology(feeder: Feeder, values: Mapping[str, float], colour: str) -> Elemen
             if branch.name in values:
                 tone = _shade(values[branch.name], least, middle, most)
             phases = sum(node != "0" for node in branch.nodes) // 2
-            line = {"x1": ax, "y1": ay, "x2": bx, "y2": by, "stroke": tone}
+            line: dict[str, str | float] = {"x1": ax, "y1": ay, "x2": bx, "y2": by, "stroke": tone}
             title = element("title", f"{branch.name}{_said(values.get(branch.name), colour)}")
             drawn.append(element("line", title, **line, **{"stroke-width": 1 + phases}))
     for bus, (px, py) in at.items():
@@ -141,20 +143,21 @@ def topology(feeder: Feeder, values: Mapping[str, float], colour: str) -> Elemen
         size = 3.0 if own is None else 5.0
         drawn.append(element("circle", title, cx=px, cy=py, r=size, fill=fill, stroke="#555"))
         if len(at) <= 60:
-            drawn.append(
-                element("text", bus, x=px + 7, y=py - 5, fill="currentColor", **{"font-size": 11})
-            )
+            drawn.append(_word(bus, px + 7, py - 5))
     drawn += _scale(least, middle, most, _UNITS[colour])
-    label = f"Map of {feeder.name} coloured by {colour}, from {least:.4g} to {most:.4g} {_UNITS[colour]}"
-    return element(
-        "svg",
-        element("title", label),
-        *drawn,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
-        role="img",
-        **{"font-family": "sans-serif"},
-    )
+    ends = f"from {least:.4g} to {most:.4g} {_UNITS[colour]}"
+    return _picture(f"Map of {feeder.name} coloured by {colour}, {ends}", drawn)
+
+
+def _picture(label: str, drawn: Sequence[Element]) -> Element:
+    about: dict[str, str | float] = {"role": "img", "font-family": "sans-serif"}
+    about |= {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {_WIDTH:g} {_HEIGHT:g}"}
+    return element("svg", element("title", label), *drawn, **about)
+
+
+def _word(text: str, x: float, y: float, **more: str | float) -> Element:
+    about: dict[str, str | float] = {"fill": "currentColor", "font-size": 12, **more}
+    return element("text", text, x=x, y=y, **about)
 
 
 def _said(value: float | None, colour: str) -> str:
@@ -168,16 +171,8 @@ def _scale(least: float, middle: float, most: float, unit: str) -> list[Element]
         place = {"x": _EDGE + 4 * k, "y": _HEIGHT - 40, "width": 4.2, "height": 10}
         found.append(element("rect", **place, fill=_shade(value, least, middle, most)))
     for value, x in ((least, _EDGE), (most, _EDGE + 240)):
-        text = f"{value:.4g} {unit}"
-        place = {"x": x, "y": _HEIGHT - 14, "fill": "currentColor"}
-        found.append(
-            element(
-                "text",
-                text,
-                **place,
-                **{"font-size": 12, "text-anchor": "middle" if value == most else "start"},
-            )
-        )
+        anchor = "middle" if value == most else "start"
+        found.append(_word(f"{value:.4g} {unit}", x, _HEIGHT - 14, **{"text-anchor": anchor}))
     return found
 
 
@@ -212,11 +207,9 @@ def profile(feeder: Feeder, flow: Flow, low: float, high: float) -> Element:
     drawn = []
     for limit in (low, high):
         y = at(next(iter(far)), limit)[1]
-        line = {"x1": 60, "x2": _WIDTH - 30, "y1": y, "y2": y, "stroke": "#777"}
-        drawn.append(element("line", **line, **{"stroke-dasharray": "5 4"}))
-        drawn.append(
-            element("text", f"{limit:g}", x=20, y=y + 4, fill="currentColor", **{"font-size": 12})
-        )
+        line: dict[str, str | float] = {"x1": 60, "x2": _WIDTH - 30, "y1": y, "y2": y}
+        drawn.append(element("line", **line, stroke="#777", **{"stroke-dasharray": "5 4"}))
+        drawn.append(_word(f"{limit:g}", 20, y + 4))
     for branch in feeder.branches:
         a, b = branch.ends
         for phase, tone in _PHASES.items():
@@ -231,20 +224,11 @@ def profile(feeder: Feeder, flow: Flow, low: float, high: float) -> Element:
         title = element("title", f"{node}: {value:.5g} p.u.")
         drawn.append(element("circle", title, cx=x, cy=y, r=2.5, fill=_PHASES.get(phase, "#777")))
     for k, (phase, tone) in enumerate(_PHASES.items()):
-        place = {"x": 60 + 90 * k, "y": _HEIGHT - 12, "fill": tone, "font-size": 12}
-        drawn.append(element("text", f"phase {phase}", **place))
-    axis = {"x": _WIDTH - 30, "y": _HEIGHT - 32, "fill": "currentColor", "font-size": 12}
-    drawn.append(element("text", f"{length:.4g} from the source", **axis, **{"text-anchor": "end"}))
-    label = f"Voltages of {feeder.name} along the feeder, from {min(sizes.values()):.4f} to {max(sizes.values()):.4f} p.u."
-    return element(
-        "svg",
-        element("title", label),
-        *drawn,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
-        role="img",
-        **{"font-family": "sans-serif"},
-    )
+        drawn.append(_word(f"phase {phase}", 60 + 90 * k, _HEIGHT - 12, fill=tone))
+    far_end = f"{length:.4g} from the source"
+    drawn.append(_word(far_end, _WIDTH - 30, _HEIGHT - 32, **{"text-anchor": "end"}))
+    ends = f"from {min(sizes.values()):.4f} to {max(sizes.values()):.4f} p.u."
+    return _picture(f"Voltages of {feeder.name} along the feeder, {ends}", drawn)
 
 
 def geojson(feeder: Feeder, values: Mapping[str, float], colour: str) -> str:
@@ -287,7 +271,7 @@ def _written(state: State, given: Json, text: str) -> str:
     repeatable=False,
 )
 def grid_map(state: State, given: Json) -> Outcome:
-    """Draw the topology of a feeder coloured by a result: an SVG, or GeoJSON by the file's ending."""
+    """Draw the topology of a feeder coloured by a result: SVG, or GeoJSON by the file's ending."""
     colour = given.get("colour", "voltage")
     with situated(state, given) as (feeder, situation):
         flow = apply(feeder, situation)
@@ -303,7 +287,7 @@ def grid_map(state: State, given: Json) -> Outcome:
             **{"case": feeder.name, "colour": colour, "buses": len(places(feeder))},
             **{"least": least if values else None, "most": most if values else None},
         }
-    return Outcome(content, {}, (_written(state, given, text),))
+    return Outcome(plain(content), {}, (_written(state, given, text),))
 
 
 @tool(
@@ -319,4 +303,4 @@ def grid_profile(state: State, given: Json) -> Outcome:
         drawn = profile(feeder, flow, given.get("low", 0.95), given.get("high", 1.05))
         sizes = [abs(v) for v in flow.voltages.values()]
         content = {"case": feeder.name, "lowest_pu": min(sizes), "highest_pu": max(sizes)}
-    return Outcome(content, {}, (_written(state, given, str(render(drawn))),))
+    return Outcome(plain(content), {}, (_written(state, given, str(render(drawn))),))

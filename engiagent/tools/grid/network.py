@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from engiagent.errors import EngiagentError
-from engiagent.tools.grid.feeders import Complex, Feeder, Load
+from engiagent.tools.grid.feeders import EXPONENTS, Complex, Feeder, Load
 
 ACTIVE: Final = ("load", "generator", "regcontrol", "energymeter", "monitor")
 STIFF: Final = 50.0
@@ -72,9 +72,9 @@ class Network:
     def reduced(self, stay: Sequence[str]) -> "Reduced":
         """Return it without stiff elements: regulators and switches of nearly no impedance.
 
-        They would let an interior-point method hide currents in the residual of a balance. Nodes that
-        such an element joins without a ratio become one; others at one that have nothing connected
-        (are not in ``stay``) are eliminated (Kron).
+        They would let an interior-point method hide currents in the residual of a balance. Nodes
+        that such an element joins without a ratio become one; others at one that have nothing
+        connected (are not in ``stay``) are eliminated (Kron).
         """
         matrix = self.admittance
         stiff = STIFF * float(np.median(np.abs(matrix.diagonal())))
@@ -87,14 +87,18 @@ class Network:
         )
         matrix, source = sparse.csc_matrix(join.T @ matrix @ join), join.T @ self.source
         held = {leader[k] for k, name in enumerate(self.nodes) if name in set(stay)}
-        drop = [n for n, k in enumerate(first) if k not in held and np.abs(matrix[n, n]) > stiff]
+        drop = np.array(
+            [n for n, k in enumerate(first) if k not in held and np.abs(matrix[n, n]) > stiff], int
+        )
         keep = np.setdiff1d(np.arange(len(first)), drop)
-        if drop:
+        transfer, own = np.zeros((0, len(keep)), complex), np.zeros(0, complex)
+        if len(drop):
             inner = splu(sparse.csc_matrix(matrix[np.ix_(drop, drop)]))
             back = matrix[np.ix_(keep, drop)]
-            transfer = inner.solve(matrix[np.ix_(drop, keep)].toarray())
-            source = source[keep] - back @ inner.solve(source[drop])
-            matrix = sparse.csc_matrix(matrix[np.ix_(keep, keep)] - back @ transfer)
+            transfer = -inner.solve(matrix[np.ix_(drop, keep)].toarray())
+            own = inner.solve(source[drop])
+            source = source[keep] - back @ own
+            matrix = sparse.csc_matrix(matrix[np.ix_(keep, keep)] + back @ transfer)
             matrix.data[np.abs(matrix.data) < 1e-12 * np.abs(matrix.data).max()] = 0.0
             matrix.eliminate_zeros()
         kept = [first[n] for n in keep]
@@ -106,9 +110,13 @@ class Network:
             self.start[kept],
             self.behind,
         )
-        names = {k: self.nodes[k] for k in kept}
-        stands = {name: names[leader[k]] for k, name in enumerate(self.nodes) if leader[k] in names}
-        return Reduced(left, stands)
+        lines: dict[int, Line] = {k: ({self.nodes[k]: 1.0 + 0j}, 0j) for k in kept}
+        for row, k in enumerate(drop):
+            terms = zip(left.nodes, transfer[row], strict=True)
+            lines[first[k]] = ({n: c for n, c in terms if abs(c) > 1e-12}, complex(own[row]))
+        every = {name: lines[leader[k]] for k, name in enumerate(self.nodes)}
+        stands = {name: self.nodes[leader[k]] for k, name in enumerate(self.nodes)}
+        return Reduced(left, stands, every, stiff)
 
     def _joined(self, stiff: float) -> list[int]:
         """Return for each node the first of those that stiff elements without a ratio join."""
@@ -123,12 +131,26 @@ class Network:
         return leader
 
 
+Line = tuple[Mapping[str, complex], complex]
+"""Coefficients by node, and what is added."""
+
+
 @dataclass(frozen=True, eq=False)
 class Reduced:
     """A network without stiff elements."""
 
     network: Network
-    stands: Mapping[str, str]  # by which node of the network one of the feeder is represented
+    stands: Mapping[str, str]  # the node that nodes joined with it are represented by
+    # the voltages of all nodes of the feeder by those that are left. [V]
+    lines: Mapping[str, "Line"]
+    stiff: float  # the admittance above which an element is. [S]
+
+    def voltages(self, left: Mapping[str, complex]) -> dict[str, complex]:
+        """Return the voltages of all nodes from those that are left. [V]."""
+        return {
+            node: sum((c * left[n] for n, c in terms.items()), start=constant)
+            for node, (terms, constant) in self.lines.items()
+        }
 
 
 def _norton(feeder: Feeder, primitive: Complex, index: Sequence[int], start: Complex) -> Complex:
@@ -186,5 +208,6 @@ def power_flow(
 def load_current(load: Load, across: complex) -> complex:
     """Return what a load draws at a voltage across it. [A]."""
     share = abs(across) / load.voltage
-    power = load.power * 1e3 * {1: 1.0, 2: share**2, 5: share}[load.model]
-    return complex(np.conj(power / across))
+    active, reactive = EXPONENTS[load.model]
+    power = complex(load.power.real * share**active, load.power.imag * share**reactive)
+    return complex(np.conj(power * 1e3 / across))

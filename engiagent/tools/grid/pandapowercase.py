@@ -89,7 +89,8 @@ def _lines(net: Any) -> Iterator[str]:
         )
         yield (
             f"New Line.l{k} Bus1=b{int(line.from_bus)} Bus2=b{int(line.to_bus)} Phases=3 "
-            f"Length={line.length_km:.7g} Units=km {values} NormAmps={line.max_i_ka * 1e3 * count:.7g}"
+            f"Length={line.length_km:.7g} Units=km {values} "
+            f"NormAmps={line.max_i_ka * 1e3 * count:.7g}"
         )
     for k, tie in switches[(switches.et == "b") & switches.closed].iterrows():
         yield (
@@ -111,7 +112,8 @@ def _transformers(net: Any) -> Iterator[str]:
         rated = unit.sn_mva * 1e3
         lead = " LeadLag=Lead" if unit.get("shift_degree", 0) % 360 == 330 else ""
         yield (
-            f"New Transformer.t{k} Phases=3 Windings=2 Buses=[b{int(unit.hv_bus)} b{int(unit.lv_bus)}] "
+            f"New Transformer.t{k} Phases=3 Windings=2 "
+            f"Buses=[b{int(unit.hv_bus)} b{int(unit.lv_bus)}] "
             f"Conns=[{high} {low}] kVs=[{unit.vn_hv_kv:.7g} {unit.vn_lv_kv:.7g}] "
             f"kVAs=[{rated:.7g} {rated:.7g}] XHL={reactance:.7g} %LoadLoss={unit.vkr_percent:.7g} "
             f"%NoLoadLoss={unit.pfe_kw / rated * 100:.7g} "
@@ -137,8 +139,8 @@ def _loads(net: Any) -> Iterator[str]:
                 power *= row.get("scaling", 1.0)
                 if power:
                     yield (
-                        f"New Load.{table}{k}{phase} Bus1=b{int(row.bus)}.{number} Phases=1 Conn=Wye "
-                        f"Model=1 kV={level:.7g} kW={power.real:.7g} kvar={power.imag:.7g}"
+                        f"New Load.{table}{k}{phase} Bus1=b{int(row.bus)}.{number} Phases=1 "
+                        f"Conn=Wye Model=1 kV={level:.7g} kW={power.real:.7g} kvar={power.imag:.7g}"
                     )
     for k, row in net.shunt[net.shunt.in_service].iterrows():
         level = net.bus.vn_kv[row.bus]

@@ -37,7 +37,7 @@ from engiagent.tools.grid.flows import (
 from engiagent.tools.grid.linear import solve_linear
 from engiagent.tools.grid.programmes import Answer, Bands, Question, Unit, solve_question
 from engiagent.tools.grid.transmission import Case, executed, optimal_flow
-from engiagent.tools.modelling import SECONDS
+from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.registry import Json, Outcome, State, tool
 from engiagent.tools.site.arguments import stated
 
@@ -61,14 +61,13 @@ _STAMP: Final = record(
 
 def _units(feeder: Feeder, given: Json, share: float) -> list[Unit]:
     """Return what units are there at one time: one a node, those of a bus on each of its phases."""
-    stated_ = {
-        feeder.known(n): p for n, p in numbers(given.get("available"), "what is available").items()
+    listed = numbers(given.get("available"), "what is available")
+    own_power = given.get("power", 100.0)
+    powers = {feeder.known(name): power for name, power in listed.items()} or {
+        load.nodes[0]: own_power for load in feeder.loads
     }
-    if not stated_:
-        power = given.get("power", 100.0)
-        stated_ = {node: power for node in dict.fromkeys(x.nodes[0] for x in feeder.loads)}
     found = []
-    for name, power in stated_.items():
+    for name, power in powers.items():
         nodes = [name] if name in feeder.nodes else feeder.nodes_of(name)
         own = power * share / len(nodes)
         found += [Unit(_id(n), n, own, own * given.get("reactive", 0.0)) for n in nodes]
@@ -112,10 +111,11 @@ def _executed(
     repeatable=False,
 )
 def grid_hosting_capacity(state: State, given: Json) -> Outcome:
-    """Find how much each unit may feed in at each time, with the least curtailment (dynamic hosting).
+    """Find how much each unit may feed in at each time, curtailed least (dynamic hosting capacity).
 
-    The plan of each stamp is executed by OpenDSS: reproduced says whether voltages agree, violations
-    what it finds out of the bands, also at nodes beside regulators, which are not planned.
+    The plan of each stamp is executed by OpenDSS: reproduced says whether voltages agree,
+    violations what it finds out of the bands, also at nodes beside regulators, which are not
+    planned.
     """
     strategy, method = given.get("strategy", "L1"), given.get("method", "nonlinear")
     results = []
@@ -139,7 +139,7 @@ def grid_hosting_capacity(state: State, given: Json) -> Outcome:
         head = ("stamp", "node", "available_kw", "power_kw", "reactive_kvar")
         artefacts = (write_rows(state.root, given["file"], head, rows),)
     content = {"case": given["case"], "strategy": strategy, "method": method, "results": results}
-    return Outcome(content, {}, artefacts)
+    return Outcome(plain(content), {}, artefacts)
 
 
 def _stamps(
@@ -197,7 +197,7 @@ def _unit_row(unit: Unit, power: complex) -> Json:
     ),
 )
 def grid_infeasibility(state: State, given: Json) -> Outcome:
-    """Find the least slack currents with which a feeder keeps its voltage bands, and where they are.
+    """Find the least slack currents with which a feeder keeps its voltage bands, and their places.
 
     No slack means that the feeder can be operated as stated. The plan with its slack currents is
     executed by OpenDSS.
@@ -231,7 +231,7 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
             "buses": _worst_buses(slack)[: given.get("buses", 5)],
             "executed": _executed(feeder, flow, answer.voltages, bands, given, SAME),
         }
-    return Outcome(content)
+    return Outcome(plain(content))
 
 
 def _fixed_units(feeder: Feeder, now: Situation) -> list[Unit]:
@@ -307,7 +307,7 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
             "units": [_unit_row(u, answer.powers[u.name]) for u in units],
             "executed": _executed(feeder, flow, answer.voltages, bands, given, SAME),
         }
-    return Outcome(content)
+    return Outcome(plain(content))
 
 
 @tool(
@@ -379,4 +379,4 @@ def grid_opf(state: State, given: Json) -> Outcome:
         **{"generators": generators, "buses": buses, "branches": branches},
         "executed": dict(executed(case, found)) if formulation == "ac" else None,
     }
-    return Outcome(content)
+    return Outcome(plain(content))

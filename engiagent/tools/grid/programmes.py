@@ -24,7 +24,7 @@ from engiagent.formulations.program import Program
 from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
 from engiagent.tools.grid.feeders import Feeder, Floats, Load
-from engiagent.tools.grid.network import Network, load_current
+from engiagent.tools.grid.network import Network, Reduced, load_current
 
 BASE: Final = 100.0
 """Of all powers. [kVA]."""
@@ -87,7 +87,7 @@ class Answer:
 
 
 def solve_question(feeder: Feeder, question: Question, seconds: float = 60.0) -> Answer:
-    """Return the best that is found, from the voltages of a power flow; EngiagentError when none."""
+    """Return the best that is found, from a power flow's voltages; EngiagentError when none is."""
     whole = Network.of(feeder)
     paid = [] if question.price is None else [node for node, _ in whole.behind]
     stay = [n for load in feeder.loads for n in load.nodes] + [u.node for u in question.units]
@@ -98,7 +98,7 @@ def solve_question(feeder: Feeder, question: Question, seconds: float = 60.0) ->
         for load in feeder.loads
     ]
     units = [replace(u, node=reduced.stands[u.node]) for u in question.units]
-    made = _Made(feeder, network, loads, units, question)
+    made = _Made(feeder, reduced, loads, units, question)
     blueprint = Blueprint.from_dict(made.document())
     program = compile_blueprint(blueprint, Path())
     start = made.start(program)
@@ -108,7 +108,8 @@ def solve_question(feeder: Feeder, question: Question, seconds: float = 60.0) ->
         raise EngiagentError(f"there is no plan: {result.status}, {result.reason}")
     series = {n: np.atleast_1d(np.asarray(schedule[n].values)) for n in schedule.data_vars}
     voltages = series["e"] + 1j * series["f"]
-    own = dict(zip(network.nodes, voltages, strict=True))
+    values = voltages * np.array(network.bases)
+    left = {n: complex(v) for n, v in zip(network.nodes, values, strict=True)}
     slack = {}
     if question.slack is not None:
         amperes = BASE * 1e3 / np.array(network.bases)
@@ -120,8 +121,8 @@ def solve_question(feeder: Feeder, question: Question, seconds: float = 60.0) ->
         powers = {u.name: complex(v) for u, v in zip(units, values, strict=True)}
     return Answer(
         result.status,
-        float(result.objective),
-        {n: complex(own[m]) for n, m in reduced.stands.items()},
+        float(result.objective or 0.0),
+        {n: v / feeder.base(n) for n, v in reduced.voltages(left).items()},
         powers,
         {n: complex(v) for n, v in slack.items()},
         blueprint,
@@ -133,10 +134,15 @@ class _Made:
     """The document of a question, and a point to start from."""
 
     feeder: Feeder
-    network: Network
+    reduced: Reduced
     loads: Sequence[Load]
     units: Sequence[Unit]
     question: Question
+
+    @property
+    def network(self) -> Network:
+        """The nodes that are left."""
+        return self.reduced.network
 
     @property
     def amperes(self) -> Floats:
@@ -205,13 +211,14 @@ class _Made:
         parts.table("P", "L", names, [x.power.real * share for x in self.loads], "active power")
         parts.table("Q", "L", names, [x.power.imag * share for x in self.loads], "reactive power")
         parts.table("nominal", "L", names, nominal, "voltage at which it draws that")
-        parts.table("model", "L", names, [x.model for x in self.loads], "1 power, 2 Z, 5 current")
+        parts.table("model", "L", names, [x.model for x in self.loads], "of OpenDSS")
         for name, part in (("ue", "e"), ("uf", "f")):
             formula = f"sum(sign[m, i]*{part}[i] for (m, i) in A if m == l)"
             parts.expression(name, "l in L", formula)
         for part in ("ir", "ii"):
             parts.variable(part, "l in L", (-MOST, MOST), "current of a load")
-        currents = [n for n, load in zip(names, self.loads, strict=True) if load.model == 5]
+        models = {load.model for load in self.loads}
+        currents = [n for n, load in zip(names, self.loads, strict=True) if load.model in (4, 5)]
         if currents:  # the size of the voltage, which a root would have no slope at 0 for
             parts.labels("C", currents, "L")
             parts.variable("size", "l in C", (0.1, 2 * HIGHEST), "voltage across a load")
@@ -219,13 +226,17 @@ class _Made:
             parts.rule("size", ["l in C"], square, "Physical Laws")
         active, reactive = "ue[l]*ir[l] + uf[l]*ii[l]", "uf[l]*ir[l] - ue[l]*ii[l]"
         for word, left in (("P", active), ("Q", reactive)):
-            if any(load.model == 1 for load in self.loads):
+            if 1 in models:
                 rule = f"{left} == {word}[l]"
                 parts.rule(f"power_{word}", ["l in L"], rule, "Physical Laws", "model[l] == 1")
             if currents:
                 rule = f"({left})*nominal[l] == {word}[l]*size[l]"
-                parts.rule(f"current_{word}", ["l in C"], rule, "Physical Laws")
-        if any(load.model == 2 for load in self.loads):
+                where = "model[l] == 5" if word == "Q" else None
+                parts.rule(f"current_{word}", ["l in C"], rule, "Physical Laws", where)
+        if 4 in models:
+            rule = f"({reactive})*nominal[l]*nominal[l] == Q[l]*size[l]*size[l]"
+            parts.rule("reduced_Q", ["l in C"], rule, "Physical Laws", "model[l] == 4")
+        if 2 in models:
             for part, formula in (
                 ("ir", "P[l]*ue[l] + Q[l]*uf[l]"),
                 ("ii", "P[l]*uf[l] - Q[l]*ue[l]"),
@@ -274,8 +285,8 @@ class _Made:
         parts.rule("highest", ["n in N"], f"{square} <= high[n]*high[n]", "Resource Capacity")
 
     def _ratings(self, parts: "Parts") -> None:
-        """Add the currents of rated branches between nodes that are there, phase by phase."""
-        rows = list(ratings(self.feeder, self.network))
+        """Add the currents of rated branches, phase by phase."""
+        rows = list(ratings(self.feeder, self.reduced))
         if not rows:
             return
         names = [f"b{k}" for k in range(len(rows))]
@@ -286,16 +297,19 @@ class _Made:
         ]
         pairs = [entry[:2] for entry in entries]
         values = np.array([entry[2] for entry in entries])
-        limits = [self.question.loading for _ in rows]
+        constant = np.array([row.constant for row in rows])
         parts.labels("K", names)
         parts.tuples("Z", ["K", "N"], pairs)
         parts.table("Z_re", "Z", pairs, values.real, "admittance over the rating, real")
         parts.table("Z_im", "Z", pairs, values.imag, "admittance over the rating, imaginary")
-        parts.table("loading_max", "K", names, limits, "greatest loading")
+        parts.table("Z0_re", "K", names, constant.real, "part of the source, real")
+        parts.table("Z0_im", "K", names, constant.imag, "part of the source, imaginary")
         for name, own, other, sign in (("kr", "e", "f", "-"), ("ki", "f", "e", "+")):
             formula = f"Z_re[b, j]*{own}[j] {sign} Z_im[b, j]*{other}[j]"
-            parts.expression(name, "k in K", f"sum({formula} for (b, j) in Z if b == k)")
-        rule = "kr[k]*kr[k] + ki[k]*ki[k] <= loading_max[k]*loading_max[k]"
+            added = "Z0_re[k]" if name == "kr" else "Z0_im[k]"
+            total = f"{added} + sum({formula} for (b, j) in Z if b == k)"
+            parts.expression(name, "k in K", total)
+        rule = f"kr[k]*kr[k] + ki[k]*ki[k] <= {self.question.loading**2:.15g}"
         parts.rule("rating", ["k in K"], rule, "Resource Capacity")
 
     def _goal(self) -> dict[str, Any]:
@@ -306,7 +320,8 @@ class _Made:
             return {"name": "slack", "sense": "minimize", "expression": f"sum({each} for n in N)"}
         if self.question.price is None:
             return curtailment(self.question.norm)
-        total = f"{self.question.price}[EUR/MWh]*{BASE:g}[kW]*sum(e[n]*sr[n] + f[n]*si[n] for n in Source)"
+        power = f"{BASE:g}[kW]*sum(e[n]*sr[n] + f[n]*si[n] for n in Source)"
+        total = f"{self.question.price}[EUR/MWh]*{power}"
         paid = "sum(cost[u]*power[u] for u in U)"
         return {
             "name": "cost",
@@ -345,26 +360,19 @@ class _Made:
         network = self.network
         place = {name: k for k, name in enumerate(network.nodes)}
         voltage = network.start / np.array(network.bases)
-        drawn = []
+        drawn, sizes = [], []
         for load in self.loads:
             a, b = place[load.nodes[0]], place.get(load.nodes[1])
             across = network.start[a] - (0.0 if b is None else network.start[b])
             drawn.append(self.question.factor * load_current(load, across) / self.amperes[a])
+            if load.model in (4, 5):
+                sizes.append(abs(across) / network.bases[a])
         values = {
             **{"e": voltage.real, "f": voltage.imag},
             **{"ir": np.real(drawn), "ii": np.imag(drawn)},
         }
-        sizes = [
-            abs(
-                network.start[place[load.nodes[0]]]
-                - (network.start[place[load.nodes[1]]] if load.nodes[1] in place else 0)
-            )
-            / self._base(load.nodes[0])
-            for load in self.loads
-            if load.model == 5
-        ]
         values["size"] = np.array(sizes)
-        point = np.clip(0.0, program.column_lower, program.column_upper)
+        point: Floats = np.clip(0.0, program.column_lower, program.column_upper)
         for block in program.columns:
             if block.name in values and block.size == len(values[block.name]):
                 point[block.start : block.stop] = values[block.name]
@@ -416,14 +424,14 @@ class Rating:
 
     branch: str
     admittance: Mapping[str, complex]
+    constant: complex
 
 
-def ratings(feeder: Feeder, network: Network) -> Iterator[Rating]:
-    """Yield the phases of branches that have a rating and end at nodes of the network."""
-    known = dict(zip(network.nodes, network.bases, strict=True))
+def ratings(feeder: Feeder, reduced: Reduced) -> Iterator[Rating]:
+    """Yield the phases of branches that have a rating and are not stiff."""
+    bases = dict(zip(reduced.network.nodes, reduced.network.bases, strict=True))
     for branch in feeder.branches:
-        ends = [node for node in branch.nodes if node != "0"]
-        if not np.isfinite(branch.rating) or any(node not in known for node in ends):
+        if not np.isfinite(branch.rating):
             continue
         feeder.dss.Circuit.SetActiveElement(branch.name)
         flat = np.array(feeder.dss.CktElement.YPrim())
@@ -431,16 +439,22 @@ def ratings(feeder: Feeder, network: Network) -> Iterator[Rating]:
         primitive = (flat[0::2] + 1j * flat[1::2]).reshape(size, size).T
         phases = feeder.dss.CktElement.NumPhases()
         for k in range(phases):
-            if branch.nodes[k] == "0":
+            if branch.nodes[k] == "0" or abs(primitive[k, k]) > reduced.stiff:
                 continue
             most = branch.rating
             if branch.name.startswith("transformer"):
-                most = branch.rating * 1e3 / phases / known[branch.nodes[k]]
+                most = branch.rating * 1e3 / phases / feeder.base(branch.nodes[k])
             row: dict[str, complex] = {}
+            constant = 0j
             for j, node in enumerate(branch.nodes):
-                if node != "0" and primitive[k, j]:
-                    row[node] = row.get(node, 0.0) + primitive[k, j] * known[node] / most
-            yield Rating(branch.name, row)
+                if node == "0" or not primitive[k, j]:
+                    continue
+                terms, added = reduced.lines[node]
+                constant += primitive[k, j] * added / most
+                for other, factor in terms.items():
+                    share = primitive[k, j] * factor * bases[other] / most
+                    row[other] = row.get(other, 0j) + share
+            yield Rating(branch.name, row, constant)
 
 
 class Parts:
@@ -454,10 +468,12 @@ class Parts:
         self.constraints: list[Any] = []
 
     def labels(self, name: str, elements: Sequence[str], of: str | None = None) -> None:
+        """Add a set of labels, or a subset of one."""
         kind = {"kind": "labels"} if of is None else {"kind": "subset", "of": of}
         self.sets.append({"name": name, **kind, "elements": list(elements)})
 
     def tuples(self, name: str, of: Sequence[str], elements: Sequence[tuple[str, ...]]) -> None:
+        """Add a set of tuples of labels."""
         listed = [list(element) for element in elements]
         self.sets.append({"name": name, "kind": "tuples", "of": list(of), "elements": listed})
 
@@ -493,6 +509,7 @@ class Parts:
         unit: str | None = None,
         role: str = "auxiliary",
     ) -> None:
+        """Add a variable over one set."""
         own = {} if unit is None else {"unit": unit}
         self.decision_variables.append(
             {"name": name, "index": [binder], "lower": limits[0], "upper": limits[1]}
@@ -500,11 +517,13 @@ class Parts:
         )
 
     def expression(self, name: str, binder: str, formula: str) -> None:
+        """Add a named expression over one set."""
         self.expressions.append({"name": name, "index": [binder], "expression": formula})
 
     def rule(
         self, name: str, forall: Sequence[str], formula: str, kind: str, where: str | None = None
     ) -> None:
+        """Add a constraint."""
         own = {} if where is None else {"where": where}
         self.constraints.append(
             {"constraint_id": name, "name": name.replace("_", " "), "forall": list(forall), **own}

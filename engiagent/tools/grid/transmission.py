@@ -1,15 +1,17 @@
 r"""Optimal power flow of MATPOWER cases, AC and DC, as blueprints.
 
 AC is written in rectangular voltages and the currents that the buses feed into the network,
-:math:`i = Y v`, with :math:`p = e\,i_r + f\,i_i` and :math:`q = f\,i_r - e\,i_i`, so that nothing is
-of a higher degree than two; DC takes angles and series reactances. Conventions of the data and of
-the branch model: R. D. Zimmerman et al., doi:10.1109/TPWRS.2010.2051168.
+:math:`i = Y v`, with :math:`p = e\,i_r + f\,i_i` and :math:`q = f\,i_r - e\,i_i`, so that nothing
+is of a higher degree than two; DC takes angles and series reactances. Conventions of the data and
+of the branch model: R. D. Zimmerman et al., doi:10.1109/TPWRS.2010.2051168.
 """
 
 import importlib
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -30,6 +32,14 @@ CASES: Final = ("case9", "case14", "case30", "case39", "case57", "case118", "cas
 Formulation = Literal["ac", "dc"]
 _ENDLESS: Final = 1e4
 """Of angles and currents that have no limit of their own, per unit."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Let packages that are older than what they rest on warn in vain."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @dataclass(frozen=True)
@@ -146,7 +156,7 @@ class Case:
             raise InputError(f"there is no generator {name!r}", expected=f"g1 to g{len(self.gen)}")
         return number - 1
 
-    def _branches(self, name: str) -> Floats:
+    def _branches(self, name: str) -> np.ndarray:
         ends = [int(part) if part.isdigit() else -1 for part in name.split("-")]
         if len(ends) == 2:
             forth = (self.branch[:, 0] == ends[0]) & (self.branch[:, 1] == ends[1])
@@ -166,7 +176,7 @@ def _frames(path: Path) -> dict[str, Any]:
     # It fails where rows of a matrix share a line.
     text = re.sub(r";[ \t]*(?=[-\d])", ";\n", path.read_text(encoding="utf-8", errors="replace"))
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, quiet():
             place = Path(folder) / path.name
             place.write_text(text, encoding="utf-8")
             found = CaseFrames(str(place))
@@ -223,7 +233,7 @@ def optimal_flow(case: Case, formulation: Formulation, seconds: float = 60.0) ->
         reactive = np.zeros(len(live.gen))
     return Dispatch(
         result.status,
-        float(result.objective),
+        float(result.objective or 0.0),
         found["p"] * live.base,
         reactive,
         voltages,
@@ -333,6 +343,8 @@ class _Made:
         parts.rule(
             "reference", [], f'f["{reference}"] == {angle:.15g}*e["{reference}"]', "Physical Laws"
         )
+        # The voltage of the reference points forward, where the equation above allows both ways.
+        parts.rule("forward", [], f'e["{reference}"] >= 0', "Physical Laws")
         self._ratings(parts, ends, places)
 
     def _ratings(self, parts: Parts, ends: np.ndarray, places: np.ndarray) -> None:
@@ -385,10 +397,10 @@ class _Made:
         parts.table("G_shunt", "N", self.buses, case.bus[:, 4] / case.base, "shunt")
         parts.variable("angle", "n in N", (-_ENDLESS, _ENDLESS), "angle of the voltage")
         parts.variable("flow", "k in K", ("-rating[k]", "rating[k]"), "flow of a branch")
-        ends = " - ".join(
+        across = " - ".join(
             f"sum(angle[n] for (m, n) in {side} if m == k)" for side in ("From", "To")
         )
-        parts.rule("flow", ["k in K"], f"flow[k] == b[k]*({ends} - shift[k])", "Physical Laws")
+        parts.rule("flow", ["k in K"], f"flow[k] == b[k]*({across} - shift[k])", "Physical Laws")
         out, into = (f"sum(flow[k] for (k, m) in {side} if m == n)" for side in ("From", "To"))
         fed = "sum(p[u] for (u, i) in At if i == n)"
         rule = f"{fed} - P[n] - G_shunt[n] == {out} - {into}"
@@ -438,7 +450,8 @@ def executed(case: Case, dispatch: Dispatch) -> Iterator[tuple[str, float]]:
 
     Generators hold the voltages and active powers of the dispatch; all but those of the reference.
     """
-    from pypower.api import ppoption, runpf
+    with quiet():
+        from pypower.api import ppoption, runpf
 
     live = case.in_service()
     tables = live.tables()
