@@ -283,6 +283,7 @@ class Feeder:
             polar = np.array(element.CurrentsMagAng())[0::2]
             count = element.NumConductors()
             amperes.append(float(polar.max()))
+            phases = element.NumPhases()
             used = float(polar[:phases].max())
             if branch.name.startswith("transformer"):
                 used *= phases * self.base(branch.ends[0]) / 1e3

@@ -186,7 +186,7 @@ def _unit_row(unit: Unit, power: complex) -> Json:
 
 
 @tool(
-    "read",
+    "write",
     *stated("feeder", "state", "bands", "own bands", "infeasibility", pack=PACK),
     SECONDS,
     returns=record(
@@ -195,6 +195,7 @@ def _unit_row(unit: Unit, power: complex) -> Json:
         | {"buses": list_of(record({"bus": TEXT, "slack_a": NUMBER, "nodes": by_name(NUMBER)}))}
         | {"executed": _EXECUTED}
     ),
+    repeatable=False,
 )
 def grid_infeasibility(state: State, given: Json) -> Outcome:
     """Find the least slack currents with which a feeder keeps its voltage bands, and their places.
@@ -231,7 +232,11 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
             "buses": _worst_buses(slack)[: given.get("buses", 5)],
             "executed": _executed(feeder, flow, answer.voltages, bands, given, SAME),
         }
-    return Outcome(plain(content))
+    artefacts: tuple[str, ...] = ()
+    if "file" in given:
+        rows = [(node, abs(value)) for node, value in slack.items()]
+        artefacts = (write_rows(state.root, given["file"], ("node", "slack_a"), rows),)
+    return Outcome(plain(content), {}, artefacts)
 
 
 def _fixed_units(feeder: Feeder, now: Situation) -> list[Unit]:
