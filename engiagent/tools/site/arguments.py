@@ -23,6 +23,7 @@ from engiagent.units.words import Conventions
 ID: Final[Json] = {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]*$", "maxLength": 60}
 _TEXT: Final[Json] = {"type": "string", "minLength": 1, "maxLength": 200}
 _PAIR: Final[Json] = {"type": "string", "pattern": r"^\w+ ?=.+$"}
+_ENTRY: Final[Json] = {"type": "string", "pattern": r"^[\w.-]+ ?= ?.+$"}
 _DATE: Final = r"^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?$"
 _SEVERAL: Final[Json] = {"type": "array", "minItems": 1, "maxItems": 200}
 _KINDS: Final[dict[str, Json]] = {
@@ -31,6 +32,7 @@ _KINDS: Final[dict[str, Json]] = {
     "text": _TEXT,
     "texts": {**_SEVERAL, "items": _TEXT},
     "pairs": {**_SEVERAL, "items": _PAIR},
+    "entries": {**_SEVERAL, "items": _ENTRY},
     "flag": FLAG,
     "date": {"type": "string", "pattern": _DATE},
 }
@@ -38,15 +40,15 @@ _LINE: Final = re.compile(r"(\w+)(!?): (\S+)(?: (>?)([-\d.]*?)\.\.(\d*))?; (.+)"
 
 
 @cache
-def _blocks() -> dict[str, str]:
-    text = files("engiagent.tools.site").joinpath("arguments.txt").read_text("utf-8")
+def _blocks(pack: str) -> dict[str, str]:
+    text = files(f"engiagent.tools.{pack}").joinpath("arguments.txt").read_text("utf-8")
     parts = (part.partition("\n") for part in text.split("\n== ")[1:])
     return {name: lines for name, _, lines in parts}
 
 
-def stated(*blocks: str) -> tuple[Argument, ...]:
-    """Return the arguments of some blocks of the table."""
-    lines = (line for block in blocks for line in _blocks()[block].splitlines() if line)
+def stated(*blocks: str, pack: str = "site") -> tuple[Argument, ...]:
+    """Return the arguments of some blocks of a pack's table."""
+    lines = (line for block in blocks for line in _blocks(pack)[block].splitlines() if line)
     return tuple(map(_argument, lines))
 
 

@@ -1,0 +1,1 @@
+"""Tools of distribution and transmission grids."""

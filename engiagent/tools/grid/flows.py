@@ -1,0 +1,494 @@
+"""Tools that solve power flows of feeders, and look at what is in them."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.errors import InputError
+from engiagent.io.files import write_atomic
+from engiagent.io.schemawords import (
+    COUNT,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    by_name,
+    list_of,
+    maybe,
+    record,
+)
+from engiagent.text.datafile import load_data_file
+from engiagent.tools.grid.balanced import solve_balanced
+from engiagent.tools.grid.feeders import FEEDERS, Feeder, Flow, opened
+from engiagent.tools.grid.network import Network, power_flow
+from engiagent.tools.grid.transmission import CASES
+from engiagent.tools.modelling import plain
+from engiagent.tools.places import below
+from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.site.arguments import stated
+from engiagent.units.words import Conventions
+
+GROUP: Final = "grid"
+PACK: Final = "grid"
+_NODE: Final = record({"node": TEXT, "magnitude_pu": NUMBER, "angle_deg": NUMBER})
+_POWER: Final = record({"active_kw": NUMBER, "reactive_kvar": NUMBER})
+_VIOLATION: Final = record(
+    {"kind": TEXT, "place": TEXT, "value": NUMBER, "limit": NUMBER, "unit": TEXT}
+)
+_BRANCH: Final = record(
+    {"name": TEXT, "from": TEXT, "to": TEXT, "current_a": NUMBER, "loading": maybe(NUMBER)}
+    | {"losses_kw": NUMBER}
+)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is drawn and fed in at one time."""
+
+    factor: float = 1.0  # of all loads
+    loads: Mapping[str, complex] | None = None  # those that have a power of their own. [kVA]
+    units: Mapping[str, complex] | None = None  # by node or bus. [kVA]
+    share: float = 1.0  # of what the units have
+
+
+def entries(given: Sequence[str] | None) -> dict[str, str]:
+    """Return NAME=VALUE entries as a mapping."""
+    pairs = (text.partition("=") for text in given or ())
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+def numbers(given: Sequence[str] | None, what: str) -> dict[str, float]:
+    """Return NAME=NUMBER entries; InputError for one that is none."""
+    found = {}
+    for name, text in entries(given).items():
+        try:
+            found[name] = float(re.sub(r"\s*(kW|kVA|MW|A|p\.?u\.?)$", "", text))
+        except ValueError:
+            raise InputError(f"{what} of {name} is no number", found=text) from None
+    return found
+
+
+# --- situations ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """Factors by stamp, of loads and units."""
+
+    stamps: tuple[str, ...]
+    factors: Mapping[str, np.ndarray]  # by column
+
+    def at(self, stamp: str, feeder: Feeder, start: Situation) -> Situation:
+        """Return a situation with the factors of a stamp."""
+        row = self.row(stamp)
+        own = {name: values[row] for name, values in self.factors.items()}
+        base = own.pop("load", 1.0)
+        share = own.pop("units", 1.0)
+        totals: dict[str, complex] = {}
+        for load in feeder.loads:
+            totals[load.name] = totals.get(load.name, 0) + load.power
+        unknown = [name for name in own if name not in totals]
+        if unknown:
+            raise InputError(
+                f"the column {unknown[0]!r} is no load of {feeder.name}",
+                expected=f"load, units, or one of {', '.join(list(totals)[:8])} …",
+            )
+        ratio = {n: value / base if base else value for n, value in own.items()}
+        changed = {name: totals[name] * factor for name, factor in ratio.items()}
+        return replace(start, factor=start.factor * base, loads=changed, share=share)
+
+    def row(self, stamp: str) -> int:
+        """Return the row of a stamp, of which the time of the day or a beginning suffices."""
+        wanted = stamp.strip().replace(" ", "T")
+        found = [k for k, s in enumerate(self.stamps) if s.startswith(wanted) or wanted in s[11:16]]
+        if not found:
+            expected = f"from {self.stamps[0]} to {self.stamps[-1]}"
+            raise InputError("the profiles have no such stamp", found=stamp, expected=expected)
+        return found[0]
+
+
+def profiles_of(feeder: Feeder, root: Path, file: str | None) -> Profiles:
+    """Return the profiles of a file, or OpenDSS's daily shape of loads where none is named."""
+    if file is None:
+        feeder.dss.LoadShape.Name("default")
+        hours = [f"0001-01-01T{hour:02d}:00" for hour in range(24)]
+        return Profiles(tuple(hours), {"load": np.array(feeder.dss.LoadShape.PMult())})
+    path = below(root, file)
+    data = load_data_file(root, file, Conventions(), None)
+    if data.axis is None:
+        raise InputError("no column of time", path.name, expected="time stamps as 2026-01-31T00:00")
+    seconds = np.asarray(data.axis.instants, dtype="datetime64[s]")
+    stamps = tuple(str(stamp)[:16] for stamp in seconds)
+    return Profiles(stamps, {c.header.lower(): c.numbers() for c in data.series})
+
+
+def apply(feeder: Feeder, situation: Situation) -> Flow:
+    """Put a feeder into a situation and solve it."""
+    feeder.draw(situation.loads or {})
+    feeder.inject({n: p * situation.share for n, p in (situation.units or {}).items()})
+    return feeder.solve(situation.factor)
+
+
+@contextmanager
+def situated(state: State, given: Json) -> Iterator[tuple[Feeder, Situation]]:
+    """Open the feeder of a call, with the situation that it states."""
+    with opened(
+        given["case"], state.root, controlled=given.get("regulators") == "controlled"
+    ) as feeder:
+        feeder.command(*given.get("set", ()))
+        units = {
+            feeder.known(n): complex(p) for n, p in numbers(given.get("units"), "units").items()
+        }
+        situation = Situation(given.get("load", 1.0), None, units)
+        if "profiles" in given or "stamp" in given:
+            profiles = profiles_of(feeder, state.root, given.get("profiles"))
+            stamp = given.get("stamp") or profiles.stamps[0]
+            situation = profiles.at(stamp, feeder, situation)
+        yield feeder, situation
+
+
+# --- what is seen --------------------------------------------------------------------------------
+
+
+def voltages_content(voltages: Mapping[str, complex]) -> list[Json]:
+    """Return voltages as a caller sees them."""
+    return [
+        {
+            "node": node,
+            "magnitude_pu": round(abs(v), 8),
+            "angle_deg": round(float(np.angle(v, deg=True)), 6),
+        }
+        for node, v in voltages.items()
+    ]
+
+
+def violations_of(
+    feeder: Feeder,
+    flow: Flow,
+    low: float,
+    high: float,
+    loading: float | None,
+    own: Mapping[str, tuple[float, float]] | None = None,
+) -> list[Json]:
+    """Return nodes out of their bands and branches above their rating, the worst first."""
+    found = []
+    for node, value in flow.voltages.items():
+        size = abs(value)
+        least, most = (own or {}).get(node, (own or {}).get(node.partition(".")[0], (low, high)))
+        if size < least - 1e-6 or size > most + 1e-6:
+            kind, limit = ("low voltage", least) if size < least else ("high voltage", most)
+            excess = abs(size - limit)
+            found.append(
+                (
+                    excess,
+                    {"kind": kind, "place": node, "value": size, "limit": limit, "unit": "p.u."},
+                )
+            )
+    if loading is not None:
+        for name, share in zip(flow.branches.names, flow.branches.loading, strict=True):
+            if share > loading + 1e-6:
+                entry = {"kind": "loading", "place": name, "value": float(share), "limit": loading}
+                found.append((share - loading, {**entry, "unit": "1"}))
+    return [entry for _, entry in sorted(found, key=lambda pair: -pair[0])]
+
+
+def flow_content(feeder: Feeder, flow: Flow) -> Json:
+    """Return a power flow as a caller sees it."""
+    sizes = {node: abs(v) for node, v in flow.voltages.items()}
+    lowest, highest = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+    return {
+        "case": feeder.name,
+        "voltages": voltages_content(flow.voltages),
+        "lowest": {"node": lowest, "magnitude_pu": sizes[lowest]},
+        "highest": {"node": highest, "magnitude_pu": sizes[highest]},
+        "source": {"active_kw": flow.source.real, "reactive_kvar": flow.source.imag},
+        "losses": {"active_kw": flow.losses.real, "reactive_kvar": flow.losses.imag},
+        "taps": dict(flow.taps),
+    }
+
+
+def write_rows(root: Path, file: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Write a new CSV file below a folder and return its path."""
+    path = below(root, file)
+    if path.exists():
+        raise InputError("there is such a file already", file, expected="a new one")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, text.getvalue())
+    return path.relative_to(root).as_posix()
+
+
+# --- tools ---------------------------------------------------------------------------------------
+
+
+@tool("read", returns=record({"feeders": TEXTS, "transmission": TEXTS, "formats": TEXTS}))
+def grid_cases(state: State, given: Json) -> Outcome:
+    """List the test feeders and transmission cases that are there, and the files that are read."""
+    formats = ["OpenDSS .dss", "pandapower .json", "MATPOWER .m"]
+    return Outcome(
+        plain({"feeders": list(FEEDERS), "transmission": list(CASES), "formats": formats})
+    )
+
+
+@tool(
+    "read",
+    *stated("feeder", pack=PACK),
+    returns=record(
+        {"case": TEXT, "elements": by_name(COUNT), "buses": COUNT, "nodes": COUNT}
+        | {"load": _POWER, "voltages_kv": list_of(record({"voltage_kv": NUMBER, "buses": COUNT}))}
+    ),
+)
+def grid_counts(state: State, given: Json) -> Outcome:
+    """Count the elements of a feeder by class, its buses by nominal line voltage, and its load."""
+    with situated(state, given) as (feeder, _):
+        levels: dict[float, int] = {}
+        for base in feeder.bases.values():
+            level = round(base * np.sqrt(3) / 1e3, 4)
+            levels[level] = levels.get(level, 0) + 1
+        total = sum(load.power for load in feeder.loads)
+        listed = [{"voltage_kv": k, "buses": n} for k, n in sorted(levels.items(), reverse=True)]
+        content = {
+            **{"case": feeder.name, "elements": feeder.counts()},
+            **{"buses": len(feeder.bases), "nodes": len(feeder.nodes)},
+            "load": {"active_kw": total.real, "reactive_kvar": total.imag},
+            "voltages_kv": listed,
+        }
+        return Outcome(plain(content))
+
+
+@tool(
+    "write",
+    *stated("feeder", "state", "elements", pack=PACK),
+    returns=record({"case": TEXT, "count": COUNT, "elements": list_of(OBJECT)}),
+    repeatable=False,
+)
+def grid_elements(state: State, given: Json) -> Outcome:
+    """List buses, nodes, lines, transformers, loads or capacitors, by voltage; into a file too."""
+    with situated(state, given) as (feeder, situation):
+        flow = apply(feeder, situation)
+        rows = list(_elements(feeder, flow, given))
+    artefacts: tuple[str, ...] = ()
+    if "file" in given:
+        head = list(rows[0]) if rows else ["name"]
+        artefacts = (write_rows(state.root, given["file"], head, (list(r.values()) for r in rows)),)
+    return Outcome(
+        plain({"case": given["case"], "count": len(rows), "elements": rows}), {}, artefacts
+    )
+
+
+def _elements(feeder: Feeder, flow: Flow, given: Json) -> Iterator[Json]:
+    kind = given["kind"]
+
+    def wanted(bus: str) -> bool:
+        level = feeder.bases[bus] * np.sqrt(3) / 1e3
+        return "voltage" not in given or abs(level - given["voltage"]) < 0.01 * level
+
+    if kind in ("bus", "node"):
+        for name in feeder.bases if kind == "bus" else feeder.nodes:
+            own = feeder.nodes_of(name) if kind == "bus" else [name]
+            sizes = [abs(flow.voltages[node]) for node in own]
+            if not wanted(name.partition(".")[0]) or not _between(sizes, given):
+                continue
+            worst = max(sizes, key=lambda size: abs(size - 1))
+            level = feeder.base(name) * np.sqrt(3) / 1e3
+            yield {"name": name, "magnitude_pu": worst, "voltage_kv": level}
+        return
+    for name in feeder.elements():
+        if name.partition(".")[0] != kind:
+            continue
+        terminals = feeder.terminals() if kind != "regcontrol" else []
+        buses = list(dict.fromkeys(n.partition(".")[0] for n in terminals if n != "0"))
+        if not buses or any(wanted(bus) for bus in buses):
+            powers = np.array(feeder.dss.CktElement.Powers()) if buses else np.zeros(2)
+            half = len(powers) // (2 if len(buses) > 1 else 1)
+            yield {
+                **{"name": name, "buses": " ".join(buses)},
+                "phases": feeder.dss.CktElement.NumPhases(),
+                "active_kw": float(powers[0:half:2].sum()),
+                "reactive_kvar": float(powers[1:half:2].sum()),
+            }
+
+
+def _between(sizes: Sequence[float], given: Json) -> bool:
+    """Return whether a voltage is below or above what a call asks for, where it asks."""
+    if "below" not in given and "above" not in given:
+        return True
+    low, high = given.get("below", -np.inf), given.get("above", np.inf)
+    return bool(min(sizes) < low or max(sizes) > high)
+
+
+@tool(
+    "read",
+    *stated("feeder", "state", "power flow", pack=PACK),
+    returns=record(
+        {"case": TEXT, "voltages": list_of(_NODE), "lowest": OBJECT, "highest": OBJECT}
+        | {"source": maybe(_POWER), "losses": maybe(_POWER), "taps": by_name(NUMBER)}
+        | {"engine": TEXT, "difference_pu": maybe(NUMBER)}
+    ),
+)
+def grid_power_flow(state: State, given: Json) -> Outcome:
+    """Solve the unbalanced three-phase power flow of a feeder in one state.
+
+    With another engine than OpenDSS, difference_pu is the largest difference from OpenDSS.
+    """
+    engine = given.get("engine", "opendss")
+    with situated(state, given) as (feeder, situation):
+        flow = apply(feeder, situation)
+        content: Json = {**flow_content(feeder, flow), "engine": engine, "difference_pu": None}
+        if engine != "opendss":
+            own = second_voltages(engine, feeder, situation)
+            content["voltages"] = voltages_content(own)
+            content["difference_pu"] = max(abs(own[n] - flow.voltages[n]) for n in own)
+    return Outcome(plain(content))
+
+
+def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[str, complex]:
+    """Return the voltages by another engine, of a feeder that OpenDSS has just solved."""
+    units: dict[str, complex] = {}
+    for name, power in (situation.units or {}).items():
+        nodes = [name] if name in feeder.nodes else feeder.nodes_of(name)
+        for node in nodes:
+            units[node] = units.get(node, 0) + power * situation.share / len(nodes)
+    loads = tuple(feeder.read_loads())
+    if engine == "power-grid-model":
+        return solve_balanced(feeder, loads, units, situation.factor)
+    return power_flow(Network.of(feeder), loads, units, situation.factor)
+
+
+@tool(
+    "read",
+    *stated("feeder", "state", "series", "bands", "rating", pack=PACK),
+    returns=record(
+        {"case": TEXT, "stamps": TEXTS, "lowest_pu": list_of(NUMBER), "highest_pu": list_of(NUMBER)}
+        | {
+            "active_kw": list_of(NUMBER),
+            "reactive_kvar": list_of(NUMBER),
+            "losses_kw": list_of(NUMBER),
+        }
+        | {
+            "loading": list_of(maybe(NUMBER)),
+            "violations": list_of(COUNT),
+            "energy_kwh": maybe(NUMBER),
+        }
+        | {"losses_kwh": maybe(NUMBER)}
+    ),
+)
+def grid_time_series(state: State, given: Json) -> Outcome:
+    """Solve the power flow at every stamp of the profiles: extremes, source, losses, violations."""
+    given = {k: v for k, v in given.items() if k != "stamp"}
+    with situated(state, {k: v for k, v in given.items() if k != "profiles"}) as (feeder, start):
+        profiles = profiles_of(feeder, state.root, given.get("profiles"))
+        ends = [
+            profiles.row(given[k]) if k in given else d for k, d in (("first", 0), ("last", -1))
+        ]
+        stamps = profiles.stamps[ends[0] :][: (ends[1] % len(profiles.stamps)) - ends[0] + 1]
+        content: dict[str, Any] = {"case": feeder.name, "stamps": list(stamps)}
+        rows = []
+        for stamp in stamps:
+            state.watch.tell(f"power flow at {stamp}")
+            flow = apply(feeder, profiles.at(stamp, feeder, start))
+            sizes = [abs(v) for v in flow.voltages.values()]
+            worst = np.nanmax(flow.branches.loading, initial=-np.inf)
+            wrong = violations_of(
+                feeder, flow, given.get("low", 0.95), given.get("high", 1.05), given.get("loading")
+            )
+            rows.append(
+                (
+                    *(min(sizes), max(sizes), flow.source.real, flow.source.imag),
+                    *(flow.losses.real, float(worst) if np.isfinite(worst) else None, len(wrong)),
+                )
+            )
+    names = (
+        "lowest_pu",
+        "highest_pu",
+        "active_kw",
+        "reactive_kvar",
+        "losses_kw",
+        "loading",
+        "violations",
+    )
+    content |= {name: [row[k] for row in rows] for k, name in enumerate(names)}
+    hours = _hours(stamps)
+    content["energy_kwh"] = None if hours is None else sum(r[2] for r in rows) * hours
+    content["losses_kwh"] = None if hours is None else sum(r[4] for r in rows) * hours
+    return Outcome(plain(content))
+
+
+def _hours(stamps: Sequence[str]) -> float | None:
+    """Return the length of a step where all are of one. [h]."""
+    if len(stamps) < 2:
+        return None
+    steps = np.diff(np.array(stamps, dtype="datetime64[m]")) / np.timedelta64(60, "m")
+    return float(steps[0]) if np.allclose(steps, steps[0]) else None
+
+
+@tool(
+    "read",
+    *stated("feeder", "state", "bands", "own bands", "rating", pack=PACK),
+    returns=record({"case": TEXT, "count": COUNT, "violations": list_of(_VIOLATION)}),
+)
+def grid_violations(state: State, given: Json) -> Outcome:
+    """List the nodes out of their voltage band and the branches above their rating, worst first."""
+    with situated(state, given) as (feeder, situation):
+        flow = apply(feeder, situation)
+        found = violations_of(
+            feeder,
+            flow,
+            given.get("low", 0.95),
+            given.get("high", 1.05),
+            given.get("loading"),
+            bands_of(feeder, given.get("own_bands")),
+        )
+    return Outcome(plain({"case": given["case"], "count": len(found), "violations": found}))
+
+
+def bands_of(feeder: Feeder, given: Sequence[str] | None) -> dict[str, tuple[float, float]]:
+    """Return bands of their own by bus or node; InputError for one that cannot be read."""
+    found = {}
+    for name, text in entries(given).items():
+        match = re.fullmatch(r"([\d.]+)\s*\.\.\s*([\d.]+)", text)
+        if match is None:
+            raise InputError(
+                f"the band of {name} cannot be read", found=text, expected="0.95..1.02"
+            )
+        found[feeder.known(name)] = (float(match[1]), float(match[2]))
+    return found
+
+
+@tool(
+    "read",
+    *stated("feeder", "state", pack=PACK),
+    returns=record(
+        {"case": TEXT, "losses_kw": NUMBER, "share_of_source": NUMBER, "branches": list_of(_BRANCH)}
+    ),
+)
+def grid_losses(state: State, given: Json) -> Outcome:
+    """Return the losses of a feeder and its branches, with currents and loadings, largest first."""
+    with situated(state, given) as (feeder, situation):
+        flow = apply(feeder, situation)
+        rows: list[Json] = []
+        for k, branch in enumerate(feeder.branches):
+            share = float(flow.branches.loading[k])
+            rows.append(
+                {"name": branch.name, "from": branch.ends[0], "to": branch.ends[1]}
+                | {"current_a": float(flow.branches.amperes[k])}
+                | {"loading": share if np.isfinite(share) else None}
+                | {"losses_kw": float(flow.branches.losses[k])}
+            )
+        rows.sort(key=lambda row: -row["losses_kw"])
+        content = {
+            **{"case": feeder.name, "losses_kw": flow.losses.real},
+            "share_of_source": flow.losses.real / flow.source.real if flow.source.real else 0.0,
+            "branches": rows,
+        }
+    return Outcome(plain(content))

@@ -1,0 +1,387 @@
+"""Tools that plan grids: hosting capacity, infeasibility, dispatch, optimal power flow.
+
+Nothing is claimed of a plan before a power flow executes it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.errors import EngiagentError
+from engiagent.io.schemawords import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    by_name,
+    list_of,
+    maybe,
+    record,
+)
+from engiagent.tools.grid.feeders import Feeder, Flow
+from engiagent.tools.grid.flows import (
+    PACK,
+    Profiles,
+    Situation,
+    apply,
+    bands_of,
+    entries,
+    numbers,
+    profiles_of,
+    situated,
+    violations_of,
+    write_rows,
+)
+from engiagent.tools.grid.linear import solve_linear
+from engiagent.tools.grid.programmes import Answer, Bands, Question, Unit, solve_question
+from engiagent.tools.grid.transmission import Case, executed, optimal_flow
+from engiagent.tools.modelling import SECONDS, plain
+from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.site.arguments import stated
+
+GROUP: Final = "grid"
+SAME: Final = 1e-6
+"""How far voltages of a plan and of its power flow may be apart. [p.u.]"""
+LINEAR_SAME: Final = 0.02
+_UNIT: Final = record(
+    {"unit": TEXT, "available_kw": NUMBER, "power_kw": NUMBER, "reactive_kvar": NUMBER}
+    | {"curtailed_kw": NUMBER}
+)
+_EXECUTED: Final = record(
+    {"difference_pu": NUMBER, "reproduced": FLAG, "violations": list_of(OBJECT)}
+    | {"lowest_pu": NUMBER, "highest_pu": NUMBER, "loading": maybe(NUMBER)}
+)
+_STAMP: Final = record(
+    {"stamp": maybe(TEXT), "status": TEXT, "objective": NUMBER, "units": list_of(_UNIT)}
+    | {"hosted_kw": NUMBER, "curtailed_kw": NUMBER, "executed": _EXECUTED}
+)
+
+
+def _units(feeder: Feeder, given: Json, share: float) -> list[Unit]:
+    """Return what units are there at one time: one a node, those of a bus on each of its phases."""
+    listed = numbers(given.get("available"), "what is available")
+    own_power = given.get("power", 100.0)
+    powers = {feeder.known(name): power for name, power in listed.items()} or {
+        load.nodes[0]: own_power for load in feeder.loads
+    }
+    found = []
+    for name, power in powers.items():
+        nodes = [name] if name in feeder.nodes else feeder.nodes_of(name)
+        own = power * share / len(nodes)
+        found += [Unit(_id(n), n, own, own * given.get("reactive", 0.0)) for n in nodes]
+    return found
+
+
+def _id(node: str) -> str:
+    return "u_" + "".join(c if c.isalnum() else "_" for c in node)
+
+
+def _bands(feeder: Feeder, given: Json) -> Bands:
+    own = bands_of(feeder, given.get("own_bands"))
+    return Bands(given.get("low", 0.95), given.get("high", 1.05), own)
+
+
+def _executed(
+    feeder: Feeder,
+    flow: Flow,
+    planned: Mapping[str, complex],
+    bands: Bands,
+    given: Json,
+    same: float,
+) -> Json:
+    """Return what a power flow makes of a plan."""
+    apart = max((abs(abs(flow.voltages[n]) - abs(v)) for n, v in planned.items()), default=0.0)
+    sizes = [abs(v) for v in flow.voltages.values()]
+    worst = float(np.nanmax(flow.branches.loading, initial=-np.inf))
+    wrong = violations_of(feeder, flow, bands.low, bands.high, given.get("loading"), bands.own)
+    return {
+        **{"difference_pu": apart, "reproduced": apart <= same, "violations": wrong},
+        **{"lowest_pu": min(sizes), "highest_pu": max(sizes)},
+        "loading": worst if np.isfinite(worst) else None,
+    }
+
+
+@tool(
+    "write",
+    *stated("feeder", "state", "bands", "own bands", "rating", "hosting", pack=PACK),
+    SECONDS,
+    returns=record({"case": TEXT, "strategy": TEXT, "method": TEXT, "results": list_of(_STAMP)}),
+    repeatable=False,
+)
+def grid_hosting_capacity(state: State, given: Json) -> Outcome:
+    """Find how much each unit may feed in at each time, curtailed least (dynamic hosting capacity).
+
+    The plan of each stamp is executed by OpenDSS: reproduced says whether voltages agree,
+    violations what it finds out of the bands, also at nodes beside regulators, which are not
+    planned.
+    """
+    strategy, method = given.get("strategy", "L1"), given.get("method", "nonlinear")
+    results = []
+    with situated(state, {k: v for k, v in given.items() if k not in ("units", "stamp")}) as (
+        feeder,
+        start,
+    ):
+        profiles, stamps = _stamps(feeder, state, given)
+        start = Situation(given.get("load", 1.0))
+        for stamp in stamps:
+            state.watch.tell(f"hosting capacity at {stamp}" if stamp else "hosting capacity")
+            now = start if profiles is None or stamp is None else profiles.at(stamp, feeder, start)
+            results.append(_hosted(feeder, now, stamp, given))
+    rows = [
+        (r["stamp"] or "", u["unit"], u["available_kw"], u["power_kw"], u["reactive_kvar"])
+        for r in results
+        for u in r["units"]
+    ]
+    artefacts: tuple[str, ...] = ()
+    if "file" in given:
+        head = ("stamp", "node", "available_kw", "power_kw", "reactive_kvar")
+        artefacts = (write_rows(state.root, given["file"], head, rows),)
+    content = {"case": given["case"], "strategy": strategy, "method": method, "results": results}
+    return Outcome(plain(content), {}, artefacts)
+
+
+def _stamps(
+    feeder: Feeder, state: State, given: Json
+) -> tuple[Profiles | None, Sequence[str | None]]:
+    wanted = given.get("stamps") or ([given["stamp"]] if "stamp" in given else None)
+    if wanted is None and "profiles" not in given:
+        return None, (None,)
+    profiles = profiles_of(feeder, state.root, given.get("profiles"))
+    return profiles, wanted or profiles.stamps
+
+
+def _hosted(feeder: Feeder, now: Situation, stamp: str | None, given: Json) -> Json:
+    apply(feeder, now)
+    feeder.loads = tuple(feeder.read_loads())
+    units, bands = _units(feeder, given, now.share), _bands(feeder, given)
+    question = Question(
+        bands,
+        units,
+        given.get("strategy", "L1"),
+        loading=given.get("loading", np.inf),
+        factor=now.factor,
+    )
+    solve = solve_linear if given.get("method") == "linear" else solve_question
+    answer = solve(feeder, question, given.get("time_limit", 60.0))
+    powers = {u.node: answer.powers[u.name] for u in units}
+    flow = apply(feeder, Situation(now.factor, now.loads, powers))
+    same = LINEAR_SAME if given.get("method") == "linear" else SAME
+    listed = [_unit_row(u, answer.powers[u.name]) for u in units]
+    return {
+        **{"stamp": stamp, "status": answer.status, "objective": answer.objective, "units": listed},
+        "hosted_kw": sum(row["power_kw"] for row in listed),
+        "curtailed_kw": sum(row["curtailed_kw"] for row in listed),
+        "executed": _executed(feeder, flow, answer.voltages, bands, given, same),
+    }
+
+
+def _unit_row(unit: Unit, power: complex) -> Json:
+    lost = max(unit.available - power.real, 0.0)
+    return {
+        **{"unit": unit.node, "available_kw": unit.available, "power_kw": power.real},
+        **{"reactive_kvar": power.imag, "curtailed_kw": lost},
+    }
+
+
+@tool(
+    "write",
+    *stated("feeder", "state", "bands", "own bands", "infeasibility", pack=PACK),
+    SECONDS,
+    returns=record(
+        {"case": TEXT, "norm": TEXT, "status": TEXT, "objective": NUMBER, "feasible": FLAG}
+        | {"nodes_with_slack": COUNT, "total_a": NUMBER}
+        | {"buses": list_of(record({"bus": TEXT, "slack_a": NUMBER, "nodes": by_name(NUMBER)}))}
+        | {"executed": _EXECUTED}
+    ),
+    repeatable=False,
+)
+def grid_infeasibility(state: State, given: Json) -> Outcome:
+    """Find the least slack currents with which a feeder keeps its voltage bands, and their places.
+
+    No slack means that the feeder can be operated as stated. The plan with its slack currents is
+    executed by OpenDSS.
+    """
+    with situated(state, given) as (feeder, now):
+        bands = _bands(feeder, given)
+        feeder.draw(now.loads or {})
+        try:
+            apply(feeder, now)
+        except EngiagentError:  # that it cannot carry its load is what is asked about
+            feeder.inject({})
+            apply(feeder, Situation(0.3))
+        feeder.loads = tuple(feeder.read_loads())
+        fixed = _fixed_units(feeder, now)
+        norm = given.get("norm", "L2")
+        question = Question(
+            bands, fixed, norm, slack=given.get("slack_max", 1e4), loading=np.inf, factor=now.factor
+        )
+        answer = solve_question(feeder, question, given.get("time_limit", 60.0))
+        least = given.get("tolerance", 1e-3)
+        slack = {n: v for n, v in answer.slack.items() if abs(v) > least}
+        flow = _with_slack(feeder, now, answer)
+        content = {
+            **{"case": feeder.name, "norm": norm, "status": answer.status},
+            **{
+                "objective": answer.objective,
+                "feasible": not slack,
+                "nodes_with_slack": len(slack),
+            },
+            "total_a": sum(abs(v) for v in slack.values()),
+            "buses": _worst_buses(slack)[: given.get("buses", 5)],
+            "executed": _executed(feeder, flow, answer.voltages, bands, given, SAME),
+        }
+    artefacts: tuple[str, ...] = ()
+    if "file" in given:
+        rows = [(node, abs(value)) for node, value in slack.items()]
+        artefacts = (write_rows(state.root, given["file"], ("node", "slack_a"), rows),)
+    return Outcome(plain(content), {}, artefacts)
+
+
+def _fixed_units(feeder: Feeder, now: Situation) -> list[Unit]:
+    """Return the units of a situation as ones that feed in all they have."""
+    found = []
+    for name, power in (now.units or {}).items():
+        nodes = [name] if name in feeder.nodes else feeder.nodes_of(name)
+        own = power.real * now.share / len(nodes)
+        found += [Unit(_id(n), n, own, fixed=True) for n in nodes]
+    return found
+
+
+def _worst_buses(slack: Mapping[str, complex]) -> list[Json]:
+    buses: dict[str, dict[str, float]] = {}
+    for node, value in slack.items():
+        buses.setdefault(node.partition(".")[0], {})[node] = abs(value)
+    rows = [
+        {"bus": bus, "slack_a": float(np.linalg.norm(list(own.values()))), "nodes": own}
+        for bus, own in buses.items()
+    ]
+    return sorted(rows, key=lambda row: -row["slack_a"])
+
+
+def _with_slack(feeder: Feeder, now: Situation, answer: Answer) -> Flow:
+    """Return the power flow with the slack currents of a plan as sources of current."""
+    feeder.inject({n: p * now.share for n, p in (now.units or {}).items()})
+    frequency = feeder.dss.Solution.Frequency()
+    for k, (node, value) in enumerate(answer.slack.items()):
+        if abs(value) > 1e-9:
+            feeder.command(
+                f"New Isource.eng_s{k} Bus1={node} Phases=1 Amps={abs(value):.15g} "
+                f"Angle={np.angle(value, deg=True):.15g} Frequency={frequency:g}"
+            )
+    return feeder.solve(now.factor)
+
+
+@tool(
+    "read",
+    *stated("feeder", "bands", "own bands", "rating", "dispatch", pack=PACK),
+    SECONDS,
+    returns=record(
+        {"case": TEXT, "status": TEXT, "cost_eur_per_h": NUMBER, "cost_without_eur_per_h": NUMBER}
+        | {"import_kw": NUMBER, "units": list_of(_UNIT), "executed": _EXECUTED}
+    ),
+)
+def grid_der_dispatch(state: State, given: Json) -> Outcome:
+    """Dispatch units on a feeder at the least cost within its voltage bands and ratings.
+
+    Losses are part of the cost, since what the grid feeds in is what OpenDSS would meter.
+    """
+    with situated(state, {k: v for k, v in given.items() if k != "units"}) as (feeder, now):
+        bands = _bands(feeder, given)
+        without = apply(feeder, now)
+        costs = {feeder.known(n): c for n, c in numbers(given.get("costs"), "the cost").items()}
+        units = _units(feeder, {**given, "available": given["units"]}, 1.0)
+        for k, unit in enumerate(units):
+            own = costs.get(unit.node, costs.get(unit.node.partition(".")[0], 0.0))
+            units[k] = Unit(unit.name, unit.node, unit.available, unit.reactive, cost=own)
+        price = given.get("price", 100.0)
+        question = Question(
+            bands, units, price=price, loading=given.get("loading", np.inf), factor=now.factor
+        )
+        answer = solve_question(feeder, question, given.get("time_limit", 60.0))
+        flow = apply(
+            feeder, Situation(now.factor, None, {u.node: answer.powers[u.name] for u in units})
+        )
+        paid = sum(u.cost * answer.powers[u.name].real for u in units)
+        content = {
+            **{"case": feeder.name, "status": answer.status},
+            "cost_eur_per_h": (paid + price * flow.source.real) / 1e3,
+            "cost_without_eur_per_h": price * without.source.real / 1e3,
+            "import_kw": flow.source.real,
+            "units": [_unit_row(u, answer.powers[u.name]) for u in units],
+            "executed": _executed(feeder, flow, answer.voltages, bands, given, SAME),
+        }
+    return Outcome(plain(content))
+
+
+@tool(
+    "read",
+    *stated("opf", pack=PACK),
+    SECONDS,
+    returns=record(
+        {"case": TEXT, "formulation": TEXT, "status": TEXT, "cost": NUMBER, "load_mw": NUMBER}
+        | {
+            "generators": list_of(
+                record({"name": TEXT, "bus": TEXT, "active_mw": NUMBER, "reactive_mvar": NUMBER})
+            )
+        }
+        | {"buses": list_of(record({"bus": TEXT, "magnitude_pu": NUMBER, "angle_deg": NUMBER}))}
+        | {
+            "branches": list_of(
+                record(
+                    {
+                        "name": TEXT,
+                        "flow_mva": NUMBER,
+                        "rating_mva": maybe(NUMBER),
+                        "loading": maybe(NUMBER),
+                    }
+                )
+            )
+        }
+        | {"executed": maybe(by_name(NUMBER))}
+    ),
+)
+def grid_opf(state: State, given: Json) -> Outcome:
+    """Find the optimal power flow of a MATPOWER case, with other loads, limits, costs and outages.
+
+    An AC dispatch is executed by PYPOWER's power flow: how far its voltages and powers are from it.
+    """
+    case = Case.load(given["case"], state.root)
+    case = case.with_loads(entries(given.get("loads"))).with_limits(
+        numbers(given.get("limits"), "limit")
+    )
+    case = case.with_costs(entries(given.get("costs"))).without(
+        [t.lower() for t in given.get("outages", ())]
+    )
+    formulation = given.get("formulation", "ac")
+    found = optimal_flow(case, formulation, given.get("time_limit", 60.0))
+    live = case.in_service()
+    names = [k + 1 for k, on in enumerate(case.gen[:, 7]) if on > 0]
+    generators = [
+        {"name": f"g{n}", "bus": f"{int(row[0])}", "active_mw": float(p), "reactive_mvar": float(q)}
+        for n, row, p, q in zip(names, live.gen, found.active, found.reactive, strict=True)
+    ]
+    buses = [
+        {
+            "bus": f"{int(n)}",
+            "magnitude_pu": float(abs(v)),
+            "angle_deg": float(np.angle(v, deg=True)),
+        }
+        for n, v in zip(live.bus[:, 0], found.voltages, strict=True)
+    ]
+    branches: list[Any] = []
+    for row, flow in zip(live.branch, found.flows, strict=True):
+        rating = float(row[5]) or None
+        share = None if rating is None else float(flow) / rating
+        name = f"{int(row[0])}-{int(row[1])}"
+        branches.append(
+            {"name": name, "flow_mva": float(flow), "rating_mva": rating, "loading": share}
+        )
+    content = {
+        **{"case": case.name, "formulation": formulation, "status": found.status},
+        **{"cost": found.objective, "load_mw": float(live.bus[:, 2].sum())},
+        **{"generators": generators, "buses": buses, "branches": branches},
+        "executed": dict(executed(case, found)) if formulation == "ac" else None,
+    }
+    return Outcome(plain(content))

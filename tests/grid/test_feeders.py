@@ -1,0 +1,172 @@
+"""Power flows of feeders against published results and second engines."""
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engiagent.tools import Session
+
+# IEEE PES Distribution Test Feeders, 13 nodes: magnitude [p.u.] and angle [deg].
+PUBLISHED = {
+    **{"rg60.1": (1.0625, 0.0), "rg60.2": (1.0500, -120.0), "rg60.3": (1.0687, 120.0)},
+    **{"632.1": (1.0210, -2.49), "632.2": (1.0420, -121.72), "632.3": (1.0174, 117.83)},
+    **{"633.1": (1.0180, -2.56), "633.2": (1.0401, -121.77), "633.3": (1.0148, 117.82)},
+    **{"634.1": (0.9940, -3.23), "634.2": (1.0218, -122.22), "634.3": (0.9960, 117.34)},
+    **{"645.2": (1.0329, -121.90), "645.3": (1.0155, 117.86)},
+    **{"646.2": (1.0311, -121.98), "646.3": (1.0134, 117.90)},
+    **{"671.1": (0.9900, -5.30), "671.2": (1.0529, -122.34), "671.3": (0.9778, 116.02)},
+    **{"684.1": (0.9881, -5.32), "684.3": (0.9758, 115.92)},
+    **{"611.3": (0.9738, 115.78), "652.1": (0.9825, -5.25)},
+    **{"675.1": (0.9835, -5.56), "675.2": (1.0553, -122.52), "675.3": (0.9758, 116.03)},
+}
+TWO_NODES = """Clear
+New Circuit.two Bus1=a BasekV=0.4 pu=1 Phases=3 MVAsc3=1e6 MVAsc1=1e6 Frequency=50
+New Line.cable Bus1=a Bus2=b Phases=3 R1=0.1 X1=0 R0=0.1 X0=0 C1=0 C0=0 Length=1 NormAmps=50
+New Load.one Bus1=b Phases=3 Conn=Wye Model=2 kV=0.4 kW=16 kvar=0
+Set VoltageBases=[0.4]
+CalcVoltageBases
+"""
+
+
+def call(name: str, folder: Path, **arguments: Any) -> Mapping[str, Any]:
+    """Call a tool in a new session and return its answer."""
+    seen = Session(folder).call(name, arguments)
+    assert seen.status == "done", seen.content
+    return seen.content
+
+
+def refused(name: str, folder: Path, **arguments: Any) -> str:
+    """Call a tool that has to fail and return its message."""
+    seen = Session(folder).call(name, arguments)
+    assert seen.status == "failed"
+    return str(seen.content["error"])
+
+
+def test_the_13_node_feeder_has_its_published_voltages(tmp_path: Path) -> None:
+    found = {v["node"]: v for v in call("grid_power_flow", tmp_path, case="ieee13")["voltages"]}
+    for node, (size, angle) in PUBLISHED.items():
+        assert found[node]["magnitude_pu"] == pytest.approx(size, abs=0.002), node
+        assert found[node]["angle_deg"] == pytest.approx(angle, abs=0.1), node
+
+
+@pytest.mark.parametrize("case", ["ieee13", "ieee34", "ieee123"])
+def test_currents_on_the_admittances_give_the_same_voltages(case: str, tmp_path: Path) -> None:
+    found = call("grid_power_flow", tmp_path, case=case, engine="ybus", load=0.9)
+    assert found["difference_pu"] < 1e-4
+
+
+def test_power_grid_model_gives_the_same_voltages(tmp_path: Path) -> None:
+    units = ["b900=30"]
+    found = call(
+        "grid_power_flow", tmp_path, case="european_lv", engine="power-grid-model", units=units
+    )
+    assert found["difference_pu"] < 1e-6
+    assert "one phase" in refused(
+        "grid_power_flow", tmp_path, case="ieee13", engine="power-grid-model"
+    )
+
+
+def test_a_file_of_the_session_is_solved_in_closed_form(tmp_path: Path) -> None:
+    (tmp_path / "two.dss").write_text(TWO_NODES)
+    found = call("grid_power_flow", tmp_path, case="two.dss")
+    far = {v["node"]: v["magnitude_pu"] for v in found["voltages"]}["b.1"]
+    load = 400**2 / 16e3  # of each phase. [ohm]
+    assert far == pytest.approx(load / (load + 0.1), rel=1e-6)
+    assert found["losses"]["active_kw"] == pytest.approx(
+        3 * (400 / np.sqrt(3) / (load + 0.1)) ** 2 * 0.1 / 1e3, rel=1e-5
+    )
+    fed = call("grid_power_flow", tmp_path, case="two.dss", units=["b=16"])
+    assert fed["source"]["active_kw"] == pytest.approx(0.0, abs=0.02)  # what is drawn is fed in
+
+
+def test_energy_of_a_series_is_that_of_its_stamps(tmp_path: Path) -> None:
+    (tmp_path / "two.dss").write_text(TWO_NODES)
+    rows = [f"2026-07-01T{h:02d}:00,{0.5 + 0.1 * h},{h}" for h in range(4)]
+    (tmp_path / "day.csv").write_text("time,load,units\n" + "\n".join(rows) + "\n")
+    options = {"case": "two.dss", "profiles": "day.csv", "units": ["b=1"]}
+    series = call("grid_time_series", tmp_path, **options)
+    single = [
+        call("grid_power_flow", tmp_path, stamp=f"2026-07-01T{h:02d}:00", **options)
+        for h in range(4)
+    ]
+    powers = [found["source"]["active_kw"] for found in single]
+    assert series["active_kw"] == pytest.approx(powers)
+    assert series["energy_kwh"] == pytest.approx(sum(powers))
+    part = call("grid_time_series", tmp_path, first="01:00", last="02:00", **options)
+    assert part["active_kw"] == pytest.approx(powers[1:3])
+
+
+def test_violations_are_the_nodes_out_of_their_band(tmp_path: Path) -> None:
+    voltages = call("grid_power_flow", tmp_path, case="ieee13")["voltages"]
+    outside = {v["node"] for v in voltages if not 0.98 <= v["magnitude_pu"] <= 1.05}
+    found = call("grid_violations", tmp_path, case="ieee13", low=0.98, high=1.05)
+    assert {v["place"] for v in found["violations"]} == outside
+    wide = call(
+        "grid_violations", tmp_path, case="ieee13", low=0.98, high=1.07, own_bands=["611=0.9..1.1"]
+    )
+    assert not any(v["place"].startswith("611") for v in wide["violations"])
+    loaded = call("grid_violations", tmp_path, case="ieee13", low=0, high=2, loading=1)
+    shares = {
+        b["name"]: b["loading"] for b in call("grid_losses", tmp_path, case="ieee13")["branches"]
+    }
+    assert {v["place"] for v in loaded["violations"]} == {
+        n for n, s in shares.items() if s and s > 1
+    }
+
+
+def test_losses_of_branches_add_up(tmp_path: Path) -> None:
+    found = call("grid_losses", tmp_path, case="ieee123")
+    flow = call("grid_power_flow", tmp_path, case="ieee123")
+    total = sum(branch["losses_kw"] for branch in found["branches"])
+    assert total == pytest.approx(flow["losses"]["active_kw"], rel=1e-6)
+
+
+def test_elements_are_counted_and_exported(tmp_path: Path) -> None:
+    counts = call("grid_counts", tmp_path, case="ieee34")
+    found = call("grid_elements", tmp_path, case="ieee34", kind="capacitor", file="banks.csv")
+    assert found["count"] == counts["elements"]["capacitor"] == 2
+    assert len((tmp_path / "banks.csv").read_text().splitlines()) == 3
+    high = call("grid_elements", tmp_path, case="ieee34", kind="bus", voltage=4.16)
+    assert {row["name"] for row in high["elements"]} == {"888", "890"}
+    assert "already" in refused(
+        "grid_elements", tmp_path, case="ieee34", kind="load", file="banks.csv"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ({"case": "ieee31"}, "no test feeder"),
+        ({"case": "ieee13", "units": ["67=5"]}, "no node"),
+        ({"case": "ieee13", "units": ["675=much"]}, "no number"),
+        ({"case": "nothing.dss"}, "no such file"),
+        ({"case": "ieee13", "set": ["Capacitor.None.kvar=1"]}, "OpenDSS refuses"),
+        ({"case": "ieee13", "stamp": "25:00"}, "no such stamp"),
+        ({"case": "ieee13", "load": 40}, "grid_infeasibility"),
+    ],
+)
+def test_wrong_calls_say_what_is_wrong(arguments: Any, part: str, tmp_path: Path) -> None:
+    assert part in refused("grid_power_flow", tmp_path, **arguments)
+
+
+def test_a_column_of_no_load_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "day.csv").write_text("time,pump\n2026-07-01T00:00,1\n2026-07-01T01:00,1\n")
+    said = refused("grid_power_flow", tmp_path, case="ieee13", profiles="day.csv")
+    assert "'pump' is no load of ieee13" in said
+
+
+def test_pictures_show_every_bus(tmp_path: Path) -> None:
+    call("grid_map", tmp_path, case="ieee13", file="map.svg")
+    call("grid_map", tmp_path, case="ieee13", colour="loading", file="map.geojson")
+    call("grid_profile", tmp_path, case="ieee34", file="profile.svg")
+    circles = ET.parse(tmp_path / "map.svg").findall(".//{http://www.w3.org/2000/svg}circle")
+    assert len(circles) == 16
+    features = json.loads((tmp_path / "map.geojson").read_text())["features"]
+    lines = [f for f in features if f["geometry"]["type"] == "LineString"]
+    assert any(f["properties"]["loading"] for f in lines)
+    assert ET.parse(tmp_path / "profile.svg").getroot().tag.endswith("svg")

@@ -1,0 +1,160 @@
+"""Plans of grids: strategies against one another, executions, published optima, second programs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engiagent.tools.grid.transmission import quiet
+from tests.grid.test_feeders import call, refused
+
+BAND = {"case": "ieee13", "power": 400, "high": 1.07}
+
+
+@pytest.fixture(scope="module")
+def hosted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("hosted")
+    return {
+        strategy: call("grid_hosting_capacity", folder, strategy=strategy, **BAND)["results"][0]
+        for strategy in ("L1", "L2", "Linf")
+    }
+
+
+def test_each_strategy_is_best_in_its_own_measure(hosted: dict[str, Any]) -> None:
+    lost = {s: np.array([u["curtailed_kw"] for u in r["units"]]) for s, r in hosted.items()}
+    measures: dict[str, Any] = {"L1": np.sum, "L2": lambda x: np.sum(x**2), "Linf": np.max}
+    for strategy, measure in measures.items():
+        own = measure(lost[strategy])
+        assert own > 1
+        assert own == pytest.approx(hosted[strategy]["objective"], rel=1e-6)
+        assert all(own <= measure(other) * (1 + 1e-5) for other in lost.values())
+    assert np.sum(lost["L1"] > 0.1) < np.sum(lost["L2"] > 0.1)  # sparse
+
+
+def test_opendss_reproduces_the_plans_within_the_band(hosted: dict[str, Any]) -> None:
+    for result in hosted.values():
+        assert result["executed"]["reproduced"]
+        assert result["executed"]["violations"] == []
+        assert result["executed"]["highest_pu"] == pytest.approx(1.07, abs=2e-6)
+
+
+def test_reactive_power_hosts_more_and_ratings_less(hosted: dict[str, Any], tmp_path: Path) -> None:
+    plain = hosted["L1"]["hosted_kw"]
+    more = call("grid_hosting_capacity", tmp_path, reactive=0.4, **BAND)["results"][0]
+    less = call("grid_hosting_capacity", tmp_path, loading=0.8, **BAND)["results"][0]
+    assert more["hosted_kw"] > plain + 50
+    assert less["hosted_kw"] < plain
+    assert less["executed"]["reproduced"]
+    # Of branches without an impedance to speak of, the currents are not planned.
+    names = {v["place"] for v in less["executed"]["violations"]}
+    assert names <= {"transformer.sub", "transformer.reg1", "transformer.reg2", "transformer.reg3"}
+
+
+def test_the_linear_method_is_near(hosted: dict[str, Any], tmp_path: Path) -> None:
+    found = call("grid_hosting_capacity", tmp_path, method="linear", **BAND)["results"][0]
+    assert found["hosted_kw"] == pytest.approx(hosted["L1"]["hosted_kw"], rel=0.05)
+    assert found["executed"]["difference_pu"] < 0.02
+
+
+def test_each_stamp_has_a_plan_of_its_own(tmp_path: Path) -> None:
+    options = {"stamps": ["04:00", "18:00"], "file": "plan.csv"}
+    results = call("grid_hosting_capacity", tmp_path, **BAND, **options)["results"]
+    night, evening = (r["hosted_kw"] for r in results)
+    assert night < evening  # less is drawn at night
+    assert len((tmp_path / "plan.csv").read_text().splitlines()) == 1 + 2 * len(results[0]["units"])
+    call("grid_map", tmp_path, case="ieee13", colour="curtailed", values="plan.csv", file="m.svg")
+
+
+def test_a_feeder_that_keeps_its_bands_needs_no_slack(tmp_path: Path) -> None:
+    found = call("grid_infeasibility", tmp_path, case="ieee34", low=0.8, high=1.1)
+    assert found["feasible"]
+    assert found["total_a"] == 0
+    assert found["executed"]["reproduced"]
+
+
+def test_slack_is_sparse_by_its_sum_and_reproduced(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"case": "ieee13", "load": 1.4, "low": 0.97, "high": 1.08}
+    options["own_bands"] = ["611=0.99..1.02", "675=0.98..1.03", "652=0.985..1.05"]
+    spread = call("grid_infeasibility", tmp_path, **options)
+    sparse = call("grid_infeasibility", tmp_path, norm="L1", buses=2, **options)
+    assert not sparse["feasible"]
+    assert len(sparse["buses"]) == 2
+    assert sparse["nodes_with_slack"] < spread["nodes_with_slack"]
+    for found in (spread, sparse):
+        assert found["executed"]["reproduced"]
+        assert found["executed"]["violations"] == []
+
+
+def test_a_dispatch_costs_what_opendss_meters(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"case": "ieee13", "units": ["675=500", "634=300"], "high": 1.08}
+    found = call("grid_der_dispatch", tmp_path, costs=["675=50", "634=150"], **options)
+    power = {u["unit"]: u["power_kw"] for u in found["units"]}
+    assert sum(power[f"675.{p}"] for p in "123") == pytest.approx(500, rel=1e-6)
+    assert sum(power[f"634.{p}"] for p in "123") == pytest.approx(
+        0, abs=1e-3
+    )  # dearer than the grid
+    paid = 0.05 * 500 + 0.1 * found["import_kw"]
+    assert found["cost_eur_per_h"] == pytest.approx(paid, rel=1e-5)
+    assert found["cost_eur_per_h"] < found["cost_without_eur_per_h"]
+    assert found["executed"]["reproduced"]
+
+
+# MATPOWER's published objectives. [$/h]
+OPTIMA = {
+    **{"case9": 5296.69, "case14": 8081.53, "case30": 576.89},
+    **{"case39": 41864.18, "case57": 41737.79, "case118": 129660.69},
+}
+
+
+@pytest.mark.parametrize("case", OPTIMA)
+def test_optimal_power_flow_has_the_published_objective(case: str, tmp_path: Path) -> None:
+    found = call("grid_opf", tmp_path, case=case)
+    assert found["cost"] == pytest.approx(OPTIMA[case], rel=1e-4)
+    assert found["executed"]["voltage_pu"] < 1e-6
+    assert found["executed"]["active_mw"] < 1e-4
+
+
+def test_a_changed_case_agrees_with_pypower(tmp_path: Path) -> None:
+    with quiet():
+        from pypower.api import case9, ppoption, rundcopf, runopf
+
+    tables = case9()
+    tables["bus"][:, 2:4] *= 1.1
+    tables["gen"][1, 8] = 120
+    tables["gencost"][0, 4:7] = 0.2, 5, 150
+    tables["branch"][2, 10] = 0  # 5-6
+    options: dict[str, Any] = {"loads": ["all=1.1x"], "limits": ["g2=120"], "outages": ["5-6"]}
+    options |= {"case": "case9", "costs": ["g1=0.2 5 150"]}
+    options_of = ppoption(VERBOSE=0, OUT_ALL=0)
+    for formulation, program in (("ac", runopf), ("dc", rundcopf)):
+        wanted = program(tables, options_of)
+        found = call("grid_opf", tmp_path, formulation=formulation, **options)
+        assert found["cost"] == pytest.approx(wanted["f"], rel=1e-5)
+        active = [g["active_mw"] for g in found["generators"]]
+        assert active == pytest.approx(list(wanted["gen"][:, 1]), abs=1e-2)
+
+
+def test_a_matpower_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "own.m").write_text(
+        "function mpc = own\nmpc.version = '2';\nmpc.baseMVA = 100;\n"
+        "mpc.bus = [\n1 3 0 0 0 0 1 1 0 345 1 1.1 0.9; 2 1 90 30 0 0 1 1 0 345 1 1.1 0.9;\n];\n"
+        "mpc.gen = [\n1 0 0 300 -300 1 100 1 250 10 0 0 0 0 0 0 0 0 0 0 0;\n];\n"
+        "mpc.branch = [\n1 2 0 0.1 0 250 250 250 0 0 1 -360 360;\n];\n"
+        "mpc.gencost = [\n2 0 0 3 0 20 0;\n];\n"
+    )
+    assert call("grid_opf", tmp_path, case="own.m")["cost"] == pytest.approx(1800, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ({"case": "case10"}, "there is no case"),
+        ({"case": "case9", "outages": ["1-9"]}, "no branch"),
+        ({"case": "case9", "outages": ["g9"]}, "g1 to g3"),
+        ({"case": "case9", "loads": ["5=heavy"]}, "cannot be read"),
+        ({"case": "case9", "loads": ["all=9x"]}, "there is no dispatch"),
+    ],
+)
+def test_wrong_cases_say_what_is_wrong(arguments: Any, part: str, tmp_path: Path) -> None:
+    assert part in refused("grid_opf", tmp_path, time_limit=15, **arguments)
