@@ -33,7 +33,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "study": ("study", "Solve a problem many times: cases, sweep, pareto or sensitivity."),
     "control": ("control", "Control PLANT in closed loop: plan, apply, measure, plan again."),
     "identify": ("identify", "Identify a model from DATA, a table of measurements."),
-    "simulate": ("simulate", "Run PLANT, a plant file or fmu:FILE, under a controller."),
+    "simulate": ("simulate", "Run PLANT, a plant file or one of a simulator, under a controller."),
     "check": ("check", "Check schedules, runs, blueprints or a whole corpus."),
     "bench": ("bench", "Measure engiagent itself."),
     "emit": ("exchange", "Write BLUEPRINT in a form that other tools read."),

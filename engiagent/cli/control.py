@@ -26,6 +26,7 @@ from engiagent.control.starting import control as close
 from engiagent.environment.controllers import RULES
 from engiagent.environment.interface import read_yaml
 from engiagent.environment.running import as_csv
+from engiagent.environment.signals import simulated
 from engiagent.errors import InputError
 from engiagent.io.files import sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical
@@ -54,8 +55,8 @@ PAGE = "loop.html"
     default=MODEL,
     show_default=True,
     metavar="PLANT",
-    help="What answers: model, environment, a plant file, fmu:FILE, or a function of Python as "
-    "module:function.",
+    help="What answers: model, environment, a plant file, fmu:FILE, energyplus:FILE, or a function "
+    "of Python as module:function.",
 )
 @file_option("--signals", "Which of the plant's signals is which of the plan's.")
 @file_option("--actual", "What really comes: a table with columns that are forecast.")
@@ -130,7 +131,7 @@ def control(
     # A function stands in a module of the user, beside the plant or where the command is called.
     sys.path[:0] = [str(Path.cwd()), str(data.resolve())]
     ruled = next((text for text in against if text in RULES), None)
-    if ruled is not None and plant.startswith("fmu:"):  # before the loop, which may take hours
+    if ruled is not None and simulated(plant) is not None:  # before the loop, which may take hours
         raise InputError(f"the rule {ruled} needs a plant file", plant, expected="a file of rules")
     with moving_line() as show:
         closed = partial(
@@ -196,9 +197,9 @@ def _controller(text: str, closed: Callable[..., ClosedLoop]) -> str | Callable[
 
 def _plant(place: str) -> dict[str, str | None]:
     """Return which plant answered, and the SHA-256 of its file where it has one."""
-    kind, _, name = place.partition(":")
-    spec = find_spec(kind) if name and kind != "fmu" else None
-    file = Path(name if kind == "fmu" else spec.origin or "" if spec is not None else place)
+    other, (kind, _, name) = simulated(place), place.partition(":")
+    spec = find_spec(kind) if name and other is None else None
+    file = other[1] if other else Path(spec.origin or "" if spec is not None else place)
     return {"name": place, "sha256": sha256_bytes(file.read_bytes()) if file.is_file() else None}
 
 

@@ -14,14 +14,14 @@ from engiagent.environment.controllers import RULES, chosen, joined
 from engiagent.environment.environment import BALANCE, Environment
 from engiagent.environment.interface import Runs
 from engiagent.environment.running import DATA, SCHEMA, read_forcing, run, write_record
-from engiagent.environment.signals import Connected, Signals, duration, open_fmu
+from engiagent.environment.signals import Connected, Signals, duration, open_simulated, simulated
 from engiagent.environment.wear import read_ageing, wear
 from engiagent.errors import InputError
 
 
 @click.command(epilog=exit_codes.table())
-@click.argument("plant", metavar="PLANT|fmu:FILE")
-@file_option("--signals", "Names and units of the signals of PLANT; an FMU needs them.")
+@click.argument("plant", metavar="PLANT|fmu:FILE|energyplus:FILE")
+@file_option("--signals", "Names and units of the signals of PLANT; a simulator's needs them.")
 @click.option(
     "--controller",
     metavar="RULE|FILE",
@@ -59,11 +59,10 @@ def simulate(
     life = {} if ageing is None else read_ageing(ageing)
     unit: Runs
     begins = seconds = available = None
-    if plant.startswith("fmu:"):
-        if names is None:
-            raise InputError("an FMU needs names", expected="--signals FILE")
-        path = Path(plant.removeprefix("fmu:"))
-        unit, name, begins = open_fmu(path, names), path.stem, names.begins
+    other = simulated(plant)
+    if other is not None:
+        unit, name = open_simulated(*other, names), other[1].stem
+        begins = None if names is None else names.begins
     else:
         blueprint, data, name = read_source(Path(plant), settings)
         site = Environment(blueprint, data)

@@ -32,7 +32,7 @@ from engiagent.environment.controllers import chosen
 from engiagent.environment.environment import Environment
 from engiagent.environment.interface import Runs, between
 from engiagent.environment.running import INPUTS, Forcing, run
-from engiagent.environment.signals import Connected, Signals, open_fmu
+from engiagent.environment.signals import Connected, Signals, open_simulated, simulated
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
@@ -483,11 +483,9 @@ def load_plant(
     if place == MODEL:
         return None
     named = None if signals is None else Signals.load(signals)
-    kind, _, name = place.partition(":")
-    if kind == "fmu":
-        if named is None:
-            raise InputError("an FMU needs names", expected="--signals FILE")
-        return open_fmu(Path(name), named.beginning(begins))
+    found = simulated(place)
+    if found is not None:
+        return open_simulated(*found, named and named.beginning(begins))
     other: Runs | None = None
     if place == ENVIRONMENT:
         other = Environment(blueprint, folder)
@@ -495,14 +493,15 @@ def load_plant(
         other = Environment.load(place)
     if other is not None:
         return other if named is None else Connected(other, named)
-    expected = "model, environment, a plant file, fmu:FILE, or module:function, as field:answer"
+    expected = "model, environment, a plant file, fmu:FILE, energyplus:FILE, or module:function"
+    kind, _, name = place.partition(":")
     if not kind or not name:
         raise InputError("this names no plant", found=place, expected=expected)
     try:
-        found = getattr(import_module(kind), name)
+        answer = getattr(import_module(kind), name)
     except (ImportError, AttributeError) as error:
         raise InputError(f"there is no plant {place}: {error}", expected=expected) from None
-    if not callable(found):
-        raise InputError(f"{place} is no function", found=type(found).__name__, expected=expected)
-    plant: Plant = found
+    if not callable(answer):
+        raise InputError(f"{place} is no function", found=type(answer).__name__, expected=expected)
+    plant: Plant = answer
     return plant

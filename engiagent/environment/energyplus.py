@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final
 
-from engiagent.environment.interface import Signal, Values
+from engiagent.environment.interface import Signal, Values, quiet
 from engiagent.errors import EngiagentError, InputError
 from engiagent.plant.source import nearest
 from engiagent.units.unit import UnitError, parse_unit
@@ -33,7 +33,8 @@ _UNITS: Final = {"C": "degC", "deltaC": "K", "m3/s": "m^3/s", "kgWater/kgDryAir"
 def _api() -> Any:
     """Return EnergyPlus's Python API: of the package, or of an installation that is on the path."""
     try:
-        return importlib.import_module("pyenergyplus.api").EnergyPlusAPI()
+        with quiet():
+            return importlib.import_module("pyenergyplus.api").EnergyPlusAPI()
     except ImportError:
         program = shutil.which("energyplus")
         folder = os.environ.get("ENERGYPLUS_DIR") or (program and Path(program).resolve().parent)

@@ -4,7 +4,9 @@ A site of our own physics, an FMU and whatever comes next answer the same three 
 controller, a recorder or a closed loop does not know which of them it drives.
 """
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -115,3 +117,11 @@ def read_yaml(path: Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read it: {error}", str(path)) from None
     return loads_yaml(text, path.name)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Let packages that are older than what they rest on warn in vain."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -66,6 +66,7 @@ class Signals:
     kind: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     held: Mapping[str, float] = field(default_factory=dict)
+    weather: Path | None = None  # of a building of EnergyPlus: its EPW file
 
     @property
     def begins(self) -> np.datetime64 | None:
@@ -96,7 +97,10 @@ class Signals:
         place = Path(path)
         tree = read_yaml(place)
         try:
-            return cls(**_read(tree, _FILE, ""))
+            read = _read(tree, _FILE, "")
+            if "weather" in read:
+                read["weather"] = place.parent / read["weather"]
+            return cls(**read)
         except InputError as wrong:
             wrong.file = place.name
             raise
@@ -187,6 +191,7 @@ _FIELDS: Final[Mapping[str, _Reader]] = {
 _FILE: Final[Mapping[str, _Reader]] = {
     **dict.fromkeys(("start_time", "warmup", "communication_step"), duration),
     **{"time_zero": _date, "kind": _text, "parameters": _mapping, "held": _each(_plain)},
+    "weather": _text,
     **{"inputs": _each(_entry(Input, "to")), "outputs": _each(_entry(Output, "from"))},
     "estimated": _each(_size),
 }
@@ -295,14 +300,39 @@ class Connected:
         getattr(self.plant, "close", lambda: None)()
 
 
-def open_fmu(path: Path, signals: Signals) -> Connected:
-    """Return an FMU under the names of a file of signals."""
-    from engiagent.environment.fmu import Fmu
+SIMULATORS: Final = ("fmu", "energyplus")
+"""Whose plants are named ``fmu:FILE`` and ``energyplus:FILE``."""
 
+
+def simulated(place: str) -> tuple[str, Path] | None:
+    """Return whose plant a place names, and its file; None where it is none of a simulator."""
+    kind, colon, name = place.partition(":")
+    return (kind, Path(name)) if colon and kind in SIMULATORS else None
+
+
+def open_simulated(kind: str, path: Path, signals: Signals | None) -> Connected:
+    """Return a plant of a simulator under the names of a file of signals.
+
+    Raises InputError without signals, and when a file, a variable or a setting does not fit.
+    """
+    if signals is None:
+        raise InputError(f"a plant {kind}:FILE needs names", expected="--signals FILE")
     entries = signals.inputs.values()
     read = [e.variable for e in signals.outputs.values()]
     read += [e.read_back for e in entries if e.read_back is not None]
-    unit = Fmu(
+    averaged = [e.variable for e in signals.outputs.values() if e.mean]
+    unit = (_fmu if kind == "fmu" else _energyplus)(path, signals, read, averaged)
+    known = [name for name, signal in unit.signals.items() if signal.role == "action"]
+    odd = [e.variable for e in entries if e.variable not in known]
+    if odd:
+        raise EngiagentError(f"{path.name}: {odd[0]} is no input; {nearest(odd[0], known)} is one")
+    return Connected(unit, signals)
+
+
+def _fmu(path: Path, signals: Signals, read: list[str], averaged: list[str]) -> Runs:
+    from engiagent.environment.fmu import Fmu
+
+    return Fmu(
         path,
         kind=signals.kind,  # type: ignore[arg-type]
         start=signals.start_time or 0.0,
@@ -311,10 +341,13 @@ def open_fmu(path: Path, signals: Signals) -> Connected:
         parameters=signals.parameters,
         held=signals.held,
         watched=read,
-        averaged=[e.variable for e in signals.outputs.values() if e.mean],
+        averaged=averaged,
     )
-    known = [name for name, signal in unit.signals.items() if signal.role == "action"]
-    odd = [e.variable for e in entries if e.variable not in known]
-    if odd:
-        raise EngiagentError(f"{path.name}: {odd[0]} is no input; {nearest(odd[0], known)} is one")
-    return Connected(unit, signals)
+
+
+def _energyplus(path: Path, signals: Signals, read: list[str], averaged: list[str]) -> Runs:
+    from engiagent.environment.energyplus import EnergyPlus
+
+    if signals.weather is None:
+        raise InputError("EnergyPlus needs weather", expected="weather: FILE.epw in the signals")
+    return EnergyPlus(path, signals.weather, signals.start_time or 0.0, read, averaged)

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 from engiagent import Site
 from engiagent.control import ClosedLoop
 from engiagent.environment.fmu import Fmu
-from engiagent.environment.signals import Signals, open_fmu
+from engiagent.environment.signals import Signals, open_simulated
 from engiagent.errors import EngiagentError, InputError
 
 ON = {"oveQ_u": 2000.0, "oveQ_activate": 1.0}
@@ -71,7 +71,7 @@ def test_a_warm_up_does_not_begin_before_the_clock_does(house: Path) -> None:
 
 def test_units_are_converted_and_inputs_limited(site: Path) -> None:
     changed(site, "read_back: oveQ_y}", "read_back: oveQ_y, at_most: 1500}")
-    plant = open_fmu(site / "House.fmu", Signals.load(site / "signals.yaml"))
+    plant = open_simulated("fmu", site / "House.fmu", Signals.load(site / "signals.yaml"))
     plant.initialize(900.0)
     assert 19 < plant.reset()["house.air.temperature"] < 22
     assert plant.step({"house.heating": 1.2})["house.power"] == pytest.approx(1.2)
@@ -80,7 +80,7 @@ def test_units_are_converted_and_inputs_limited(site: Path) -> None:
 
 def test_a_share_of_full_power_is_a_signal(site: Path) -> None:
     changed(site, "unit: W, activate", "full: 5 kW, activate")
-    plant = open_fmu(site / "House.fmu", Signals.load(site / "signals.yaml"))
+    plant = open_simulated("fmu", site / "House.fmu", Signals.load(site / "signals.yaml"))
     plant.initialize(900.0)
     plant.reset()
     assert plant.step({"house.heating": 2.5})["house.power"] == pytest.approx(0.5e-3)
@@ -92,7 +92,9 @@ def test_a_plan_controls_an_fmu_and_keeps_it_warm(site: Path) -> None:
     assert loop.plant["house.air.temperature"].values[1:].min() > 19.8
     assert not any("does not act" in note for note in loop.notes)
     # The wall is not shown; from the air alone its estimate comes near.
-    wall = open_fmu(site / "House.fmu", Signals.load(site / "signals.yaml").beginning(_start()))
+    wall = open_simulated(
+        "fmu", site / "House.fmu", Signals.load(site / "signals.yaml").beginning(_start())
+    )
     wall.initialize(900.0)
     wall.reset()
     for heat in loop.plant["house.heating"].values:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engiagent.tools.grid.transmission import quiet
+from engiagent.environment.interface import quiet
 from tests.grid.test_feeders import call, refused
 
 BAND = {"case": "ieee13", "power": 400, "high": 1.07}

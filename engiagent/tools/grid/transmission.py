@@ -9,9 +9,7 @@ of the branch model: R. D. Zimmerman et al., doi:10.1109/TPWRS.2010.2051168.
 import importlib
 import re
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -19,6 +17,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from engiagent.blueprint import Blueprint
+from engiagent.environment.interface import quiet
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.plant.source import nearest
@@ -32,14 +31,6 @@ CASES: Final = ("case9", "case14", "case30", "case39", "case57", "case118", "cas
 Formulation = Literal["ac", "dc"]
 _ENDLESS: Final = 1e4
 """Of angles and currents that have no limit of their own, per unit."""
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Let packages that are older than what they rest on warn in vain."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 @dataclass(frozen=True)
