@@ -169,8 +169,9 @@ class _Analyser:
             with collected(self.found):
                 constraint = checked_constraint(self.elaboration, position)
                 with located(f"{PATH}.{path}.expression", label):
-                    for side in numeric_parts(constraint.relation) if evaluator else ():
-                        evaluator.number(side, constraint.grid)
+                    if evaluator is not None:
+                        for side in numeric_parts(constraint.relation):
+                            evaluator.number(side, constraint.grid)
                 checked_penalty(self.elaboration, constraint, objective)
                 self._constraint(constraint, path, label)
 
