@@ -100,8 +100,9 @@ class Unit:
         factors = _factors_of(self.text) if self.dimension else []
         if any(power % 2 for _, power in factors):
             half = tuple((base, exponent // 2) for base, exponent in self.dimension)
-            alike = (u for u in known_units() if u.dimension == half and u.zero is None)
-            plain = (u for u in alike if u.factor == 1)
+            plain = (
+                u for u in known_units() if u.dimension == half and u.factor == 1 and not u.is_point
+            )
             return next(plain, None) or _product(*((_named(base), e) for base, e in half))
         return _product(*((_named(name), power // 2) for name, power in factors))
 
