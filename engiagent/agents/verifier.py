@@ -91,7 +91,7 @@ def met(board: Board, second: Blueprint, names: Nomenclature) -> Meeting:
     assert blueprint is not None
     assert program is not None
     full, sha = expand(blueprint), blueprint.sha256
-    first = Side(full, board.data, program, board.solution, sha)
+    first = Side(full, board.data, program, board.solution, board.result, sha)
     return meet(first, second, problem=problem, names=names, options=board.options)
 
 

@@ -18,8 +18,7 @@ from engiagent.formulations.expansion import expand
 from engiagent.text import Problem
 from engiagent.verify.checking import check
 from engiagent.verify.series import Series
-from tests.blueprints import blueprint, goal, variable
-from tests.blueprints import constraint as row
+from tests.blueprints import blueprint, variable
 from tests.readings.rewriting import CORPUS, OPTIONS, edited, reference, rewritten
 
 PAIRS = (
@@ -68,6 +67,7 @@ def test_agreement_settles_the_numbers_that_both_read_at_the_same_place() -> Non
     found = met("battery/merchant_day", honest("battery/merchant_day"))
     assert set(found.settled.numbers) >= {"E_max", "P_charge", "eta_charge", "wear", "price"}
     assert found.settled.open_numbers == ()
+    assert found.settled.dynamics == ("battery.state_of_charge",)
 
 
 def test_a_number_that_the_second_reading_lacks_stays_open() -> None:
@@ -122,7 +122,16 @@ def half_the_day(core: dict[str, Any]) -> None:
 
 def fuller(core: dict[str, Any]) -> None:
     text = "battery_state_of_charge[i] >= 5[MWh]"
-    core["constraints"].append(row(text, "i in I", constraint_id="reserve", name="reserve"))
+    core["constraints"].append(
+        {
+            "constraint_id": "reserve",
+            "name": "reserve",
+            "category": "Operational Logic",
+            "forall": ["i in I"],
+            "expression": text,
+            "hard": True,
+        }
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,10 +157,19 @@ def test_a_wrong_first_reading_is_named_with_the_words_it_is_about(
     assert 1 <= len(found.differences) <= 3
     first = found.differences[0]
     assert first.kind == kind
-    rows = honest("battery/merchant_day").core.constraints
-    leaves = [s for c in rows if first.row == c.constraint_id for s in _leaves(c)]
-    quotes = (first.first.words, first.second.words, *(leaf.quote for leaf in leaves))
-    assert words in "".join(quotes)
+    quotes = "".join(
+        (
+            first.first.words,
+            first.second.words,
+            *(
+                s.quote
+                for c in honest("battery/merchant_day").core.constraints
+                if first.row == c.constraint_id
+                for s in _leaves(c)
+            ),
+        )
+    )
+    assert words in quotes
     assert bool(first.first.formula) == (change is not dropped)
     assert first.worth is not None
     assert first.worth != 0.0
@@ -180,6 +198,18 @@ def test_no_changed_number_is_confirmed_unless_the_plan_is_the_best_all_the_same
         assert found.first.objective == pytest.approx(right.schedule.attrs["objective"], rel=2e-6)
 
 
+def test_a_first_reading_that_allows_no_plan_is_shown_the_row_that_forbids_the_others() -> None:
+    def change(core: dict[str, Any]) -> None:
+        parameter(core, "E_end")["value"] = 19.5
+
+    problem = "battery/merchant_day"
+    written = Blueprint.load(CORPUS / problem / "expert/blueprint.json")
+    found = met(problem, honest(problem), edited(written, change))
+    assert found.outcome == "different"
+    assert found.differences[0].kind == "adds"
+    assert "19.5" in found.differences[0].first.formula
+
+
 def test_where_many_plans_are_the_best_one_that_keeps_both_readings_is_taken() -> None:
     # An hour's charge of the first plan is forbidden by the second reading, at no cost: no end
     # condition and free energy leave several best plans.
@@ -190,18 +220,28 @@ def test_where_many_plans_are_the_best_one_that_keeps_both_readings_is_taken() -
     found = meet(side, second, options=OPTIONS, isolate=False)
     assert plan.sum() == pytest.approx(4.0)
     assert found.outcome == "met"
-    assert found.plan == "second"
+    assert found.plan in ("second", "joint")
 
 
 def _flat(limit: float) -> Blueprint:
+    row = {
+        "constraint_id": "need",
+        "name": "need",
+        "category": "Physical Laws",
+        "expression": "sum(x[t] for t in T) >= 4",
+    }
     return blueprint(
         sets=[{"name": "T", "kind": "range", "start": 1, "stop": 2}],
         parameters=[],
         decision_variables=[
             variable("x", "t in T", upper=limit, quantity="pump.power", role="decision")
         ],
-        constraints=[row("sum(x[t] for t in T) >= 4", name="need")],
-        objective_function=goal("sum(x[t] for t in T)", "kW"),
+        constraints=[row],
+        objective_function={
+            "sense": "minimize",
+            "expression": "sum(x[t] for t in T)",
+            "unit": "kW",
+        },
     )
 
 
@@ -237,6 +277,7 @@ def test_readings_of_a_store_without_dynamics_meet_and_certify_nothing(tmp_path:
     first = edited(expand(Blueprint.load(problem / "expert/blueprint.json")), without_dynamics)
     second = edited(honest("battery/merchant_day"), without_dynamics)
     found = met("battery/merchant_day", second, first)
+    assert found.settled.dynamics == ()
     shutil.copytree(problem, tmp_path / "day", ignore=shutil.ignore_patterns("expert"))
     plan = solve_reading(first, problem, OPTIONS, isolate=False).schedule
     judged = check(Problem.load(tmp_path / "day"), plan, first, reading=claim_of(found))
@@ -270,6 +311,25 @@ def test_names_of_another_unit_or_another_number_of_hours_do_not_meet(change: An
     found = meet(flat, edited(_flat(4.0), change), options=OPTIONS, isolate=False)
     assert found.outcome == "names do not meet"
     assert "pump.power" in found.reason
+
+
+def test_a_quantity_under_another_name_is_paired_where_only_one_fits() -> None:
+    def change(core: dict[str, Any]) -> None:
+        core["decision_variables"][0] |= {"quantity": "mill.power", "name": "y"}
+        for item in (core["constraints"][0], core["objective_function"]):
+            item["expression"] = item["expression"].replace("x[t]", "y[t]")
+
+    flat = solve_reading(_flat(4.0), None, OPTIONS, isolate=False)
+    assert meet(flat, edited(_flat(4.0), change), options=OPTIONS, isolate=False).confirmed
+
+    def twice(core: dict[str, Any]) -> None:
+        change(core)
+        core["decision_variables"].append(
+            core["decision_variables"][0] | {"name": "z", "quantity": "saw.power"}
+        )
+
+    found = meet(flat, edited(_flat(4.0), twice), options=OPTIONS, isolate=False)
+    assert found.outcome == "names do not meet"
 
 
 def test_a_second_reading_in_quantities_of_its_own_alone_confirms_nothing() -> None:
@@ -366,8 +426,13 @@ def test_a_bound_for_some_hours_does_not_replace_the_sign() -> None:
             }
         )
 
-    made, _ = normalise(edited(_flat(4.0), first_hour), names)
-    assert made.core.decision_variables[0].lower == 0
+    def every_hour(core: dict[str, Any]) -> None:
+        first_hour(core)
+        del core["constraints"][-1]["where"]
+
+    for change, lower in ((first_hour, 0), (every_hour, "-2")):
+        made, _ = normalise(edited(_flat(4.0), change), names)
+        assert made.core.decision_variables[0].lower == lower
 
 
 def test_a_second_reading_without_a_bound_on_its_goal_is_not_confirmable() -> None:

@@ -1,17 +1,19 @@
 """What the checker says of one reading's plan by the rows, bounds and goal of the other."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from engiagent.agents.meeting.nomenclature import with_names
+from engiagent.agents.meeting.normalising import with_names
 from engiagent.agents.meeting.plans import Side
-from engiagent.blueprint.document import Core, ParameterDef
-from engiagent.blueprint.grammar import references
+from engiagent.blueprint.document import Core, ObjectiveDef, ParameterDef
+from engiagent.blueprint.grammar import Binary, Node, Reduce, Unary, parse, references
 from engiagent.errors import EngiagentError
+from engiagent.units.unit import parse_unit
+from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation
 from engiagent.verify.levels import algebra, goals, robust, variables
 from engiagent.verify.levels.goals import Objective
@@ -22,7 +24,11 @@ from engiagent.verify.tolerances import TOLERANCES
 
 @dataclass(frozen=True)
 class Row:
-    """A row or a bound of a reading, in quantity names, with the words that it rests on."""
+    """A row or a bound (``bounds:`` and the variable) of a reading, as a reader sees it.
+
+    The formula is in quantity names, with the values of parameters that are single numbers; the
+    quote are the words that it rests on, ``names`` the quantities in it.
+    """
 
     id: str
     formula: str
@@ -181,7 +187,10 @@ def _used(text: str, quantities: Mapping[str, str], core: Core) -> frozenset[str
 
 
 def counterpart(row: Row, others: Sequence[Row]) -> Row | None:
-    """Return the row of the other reading about the same: alike quantities, then words and form."""
+    """Return the row of the other reading about the same: alike quantities, then words and form.
+
+    None where no row has words in common, or is a bound or an equation as this one is.
+    """
 
     def form(one: Row) -> tuple[bool, bool]:
         return one.id.startswith("bounds:"), "==" in one.formula
@@ -200,13 +209,94 @@ def counterpart(row: Row, others: Sequence[Row]) -> Row | None:
     return best if best is not None and row.names & best.names else None
 
 
-def goal_formula(side: Side) -> str:
-    """Return a reading's goal in quantity names."""
-    goal, names = side.core.objective_function, _shown_names(side)
+# --- goals, term by term -----------------------------------------------------------------------
+
+
+def terms_of(side: Side, plan: Mapping[str, Series]) -> list[tuple[str, float]]:
+    """Return the additive terms of a goal with their values on a plan, as it is minimised."""
+    goal = side.core.objective_function
     if goal is None:
-        return "nothing"
+        return []
+    bench, names = side.bench(plan), _shown_names(side)
+    sign = 1.0 if goal.sense == "minimize" else -1.0
     texts = [text for text in (goal.expression, *(t.expression for t in goal.terms)) if text]
-    return f"{goal.sense} {' + '.join(with_names(text, names) for text in texts)}"
+    found = []
+    for text in texts:
+        for piece in _pieces(text):
+            value = _value(bench, side.core, goal, piece)
+            if value is not None:
+                found.append((with_names(piece, names), sign * value))
+    for soft in _soft(bench, side.core, goal):
+        found.append((f"penalty of {soft.constraint}", soft.cost))
+    return found
+
+
+def _soft(bench: Bench, core: Core, goal: ObjectiveDef) -> Iterator[goals.SoftCost]:
+    try:
+        for _, entry in goals.soft_costs(bench, core, parse_unit(goal.unit or "1")):
+            yield entry
+    except EngiagentError:
+        return
+
+
+def _value(bench: Bench, core: Core, goal: ObjectiveDef, text: str) -> float | None:
+    alone = replace(goal, expression=text, terms=(), components=(), combination=None)
+    hard = tuple(c for c in core.constraints if c.hard is not False)
+    try:
+        value = goals.evaluate_declared(
+            bench, replace(core, objective_function=alone, constraints=hard)
+        ).value
+    except EngiagentError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _pieces(text: str) -> list[str]:
+    """Return the terms whose sum an expression is; sums over a set are taken apart."""
+    return [("-" if sign < 0 else "") + piece for sign, piece in _split(parse(text), text)]
+
+
+def _split(node: Node, text: str) -> Iterator[tuple[int, str]]:
+    if isinstance(node, Binary) and node.op in "+-":
+        yield from _split(node.left, text)
+        factor = -1 if node.op == "-" else 1
+        yield from ((factor * sign, piece) for sign, piece in _split(node.right, text))
+    elif isinstance(node, Unary) and node.op in "+-":
+        factor = -1 if node.op == "-" else 1
+        yield from ((factor * sign, piece) for sign, piece in _split(node.operand, text))
+    elif isinstance(node, Binary) and node.op in "*/" and not _is_sum(node.right):
+        left = list(_split(node.left, text))
+        tail = text[slice(*node.right.span)]
+        yield from ((s, f"({p}){node.op}({tail})") for s, p in left)
+    elif isinstance(node, Binary) and node.op == "*":
+        head = text[slice(*node.left.span)]
+        yield from ((s, f"({head})*({p})") for s, p in _split(node.right, text))
+    elif isinstance(node, Reduce) and node.function == "sum":
+        tail = text[node.span[0] : node.span[1]]
+        end = tail[node.body.span[1] - node.span[0] :].lstrip(") ")
+        yield from ((s, f"sum({p} {end}") for s, p in _split(node.body, text))
+    else:
+        yield 1, text[slice(*node.span)]
+
+
+def _is_sum(node: Node) -> bool:
+    return isinstance(node, Reduce) or (isinstance(node, Binary) and node.op in "+-")
+
+
+def differing(
+    one: Sequence[tuple[str, float]], two: Sequence[tuple[str, float]]
+) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """Return the terms of either goal that have no equal in the other."""
+    left, right = list(one), list(two)
+    scale = max([1.0, *(abs(value) for _, value in (*one, *two))])
+    for term in one:
+        match = next((t for t in right if abs(t[1] - term[1]) <= 1e-7 * scale), None)
+        if match is not None:
+            left.remove(term)
+            right.remove(match)
+    return [t for t in left if abs(t[1]) > 1e-9 * scale], [
+        t for t in right if abs(t[1]) > 1e-9 * scale
+    ]
 
 
 # --- what confirms nothing ---------------------------------------------------------------------

@@ -11,21 +11,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from engiagent.agents.meeting.joint import joint_plan
 from engiagent.agents.meeting.judging import (
     Broken,
     Judgement,
     close,
     counterpart,
-    goal_formula,
+    differing,
     goal_of,
     judged,
     quote_of,
     rows_of,
+    terms_of,
     vacuous,
 )
-from engiagent.agents.meeting.nomenclature import Nomenclature, nomenclature, normalise
+from engiagent.agents.meeting.nomenclature import Nomenclature, nomenclature
+from engiagent.agents.meeting.normalising import normalise
 from engiagent.agents.meeting.plans import Mapped, Side, completed, mapped, solve_reading
-from engiagent.agents.meeting.record import Difference, Grade, Meeting, Solved, Statement, settled
+from engiagent.agents.meeting.record import Difference, Grade, Meeting, Solved, Statement
+from engiagent.agents.meeting.settling import settled
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.run.certify import certify
@@ -135,7 +139,7 @@ def _compared(pair: _Pair) -> Meeting:
     one, two = pair.first.status, pair.second.status
     if two == "unbounded":
         reason = "the second reading leaves its goal without a bound"
-        return pair.ended("not confirmed", reason)
+        return pair.ended("not confirmed", _because(reason, pair.second))
     if (one, two) == ("infeasible", "infeasible"):
         return _both_infeasible(pair)
     if {one, two} == {"infeasible", "optimal"}:
@@ -143,6 +147,12 @@ def _compared(pair: _Pair) -> Meeting:
     if (one, two) != ("optimal", "optimal"):
         return pair.ended("not proven", f"no optimum is proven: {one} and {two}")
     return _optima(pair)
+
+
+def _because(reason: str, side: Side) -> str:
+    """Return a reason with the conflict set, or with what grows, where it can be named."""
+    trouble = side.trouble()
+    return f"{reason}: {trouble}" if trouble else reason
 
 
 def _certificate(side: Side) -> Certificate:
@@ -175,7 +185,7 @@ def _one_infeasible(pair: _Pair) -> Meeting:
     broken = () if plan is None else judged(target, plan).broken
     found = [_difference(pair, "lacks" if forward else "adds", item, None) for item in broken]
     which = "second" if forward else "first"
-    reason = f"the {which} reading allows no plan, the other has one"
+    reason = _because(f"the {which} reading allows no plan, the other has one", target)
     return pair.ended("different", reason, differences=tuple(found[:MOST]))
 
 
@@ -229,9 +239,14 @@ def _optima(pair: _Pair) -> Meeting:
     met = partial(pair.ended, "met", grade=_grade(pair))
     if same and onto.reaches(goal_b) and onto.judgement.holds:
         return met("the first plan keeps the second reading and is its best", plan="first")
-    if same and onto.judgement.broken and unto.reaches(goal_a) and unto.judgement.holds:
-        text = "the second plan keeps the first reading and is the best of both"
-        return met(text, plan="second", schedule=unto.plan)
+    if same and onto.judgement.broken:
+        if unto.reaches(goal_a) and unto.judgement.holds:
+            text = "the second plan keeps the first reading and is the best of both"
+            return met(text, plan="second", schedule=unto.plan)
+        joint = joint_plan(first, side, there, options)
+        if joint is not None and _keeps_both(pair, joint, goal_a, goal_b):
+            text = "one plan keeps both readings and is the best of both"
+            return met(text, plan="joint", schedule=joint)
     found = _differences(pair, onto, unto, value, goal_a, goal_b)
     if not found:
         open_ = [*onto.judgement.unchecked, *unto.judgement.unchecked]
@@ -267,6 +282,20 @@ def _same_terms(goal_a: Objective, goal_b: Objective, onto: Objective | None) ->
     if onto is None or not len(goal_a.terms) == len(goal_b.terms) == len(onto.terms):
         return False
     return all(close(x.value, y.value) for x, y in zip(onto.terms, goal_b.terms, strict=True))
+
+
+def _keeps_both(
+    pair: _Pair, plan: Mapping[str, Series], goal_a: Objective, goal_b: Objective
+) -> bool:
+    """Whether a plan in the first reading's names is allowed and best by both."""
+    first, side = pair.first, pair.second
+    own = goal_of(first, plan)
+    if own is None or not close(own.value, goal_a.value) or not judged(first, plan).holds:
+        return False
+    shown = replace(first)
+    shown.__dict__["plan"] = dict(plan)
+    onto = _across(shown, side, mapped(shown.values(), side), pair.options)
+    return onto.reaches(goal_b) and onto.judgement.holds
 
 
 def _grade(pair: _Pair) -> Grade:
@@ -315,19 +344,20 @@ def _difference(pair: _Pair, kind: Any, item: Broken, worth: float | None) -> Di
 
 
 def _goals(pair: _Pair, onto: _Across, mine: Objective, worth: float | None) -> list[Difference]:
-    """Return both goals with their values on the first plan, nothing where they agree there."""
+    """Return in which terms the goals differ on the first plan, nothing where they agree there."""
     first, side = pair.first, pair.second
     if onto.plan is None or onto.goal is None:
         return []
     here = _in_unit_of(mine, onto.goal)
     if here is not None and close(here, onto.goal.value):
         return []
+    terms = differing(terms_of(first, first.plan), terms_of(side, onto.plan))
     one, two = (
         Statement(
-            f"{goal_formula(s)} (= {found.value:.9g} {found.unit})",
+            " + ".join(f"{text} (= {number:.9g})" for text, number in own) or "nothing",
             "" if s.core.objective_function is None else quote_of(s.core.objective_function),
         )
-        for s, found in ((first, mine), (side, onto.goal))
+        for own, s in zip(terms, (first, side), strict=True)
     )
     amount = None if here is None else here - onto.goal.value
     return [Difference("goals", one, two, "objective", {}, amount, onto.goal.unit, worth)]

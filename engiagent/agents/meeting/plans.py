@@ -23,10 +23,10 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import Core, ExpressionDef, VariableDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
+from engiagent.explain.explaining import explained, reasons
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.formulations.elastic import demands_of
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.program import ColumnBlock, Program
+from engiagent.formulations.program import OBJECTIVE, ColumnBlock, Program
 from engiagent.formulations.values import Floats, Ints
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solution import to_dataset
@@ -56,6 +56,8 @@ class Side:
     folder: Path | None
     program: Program
     schedule: Any  # as ``to_dataset`` gives it; what a solver claims stands in its attributes
+    # the solver's own account, for why there is no plan; None where it was not stored
+    result: SolverResult | None = None
     written: str = ""  # hash of the blueprint as it was written; empty for that of ``blueprint``
     isolated: bool = True  # whether what is solved of this reading is solved in a child process
 
@@ -94,6 +96,16 @@ class Side:
         """Return the checker's view of a plan in this reading's names."""
         return Bench(self.declarations, self.plan if plan is None else plan)
 
+    def trouble(self) -> str:
+        """Return why there is no best plan: statements that clash, or quantities that grow."""
+        if self.result is None:
+            return ""
+        given = (self.blueprint, self.program, self.result, self.folder or Path(), None)
+        try:
+            return "; ".join(reasons(explained(*given, name="reading")))
+        except EngiagentError:
+            return ""
+
     def values(self) -> dict[str, Values]:
         """Return the plan by quantity: variables, and expressions that name one."""
         bench, found = self.bench(), {}
@@ -123,7 +135,7 @@ def solve_reading(
     program = compile_blueprint(full, folder)
     result = solve(program, options, isolate=isolate)
     schedule = to_dataset(program, result)
-    return Side(full, folder, program, schedule, blueprint.sha256, isolate)
+    return Side(full, folder, program, schedule, result, blueprint.sha256, isolate)
 
 
 def on_grid(block: ColumnBlock, values: Floats) -> Floats:
@@ -162,22 +174,40 @@ class Mapped:
 
 
 def mapped(values: Mapping[str, Values], side: Side) -> Mapped:
-    """Return a plan, given by quantity, in the variables of ``side``."""
+    """Return a plan, given by quantity, in the variables of ``side``.
+
+    A quantity left over on both is paired by dimension and index shape where that is unique.
+    """
     shared: dict[str, Floats] = {}
     pairs: dict[str, str] = {}
     faults: list[str] = []
-    left: list[str] = []
+    left: list[VariableDef] = []
     for v in side.core.decision_variables:
         key = v.quantity or v.name
         if key not in values:
-            left.append(v.name)
+            left.append(v)
             continue
         found = _aligned(values[key], v, side)
         if isinstance(found, str):
             faults.append(f"{key}: {found}")
         else:
             shared[v.name], pairs[v.name] = found, key
-    return Mapped(shared, pairs, tuple(left), tuple(faults))
+    rest = {k: x for k, x in values.items() if k not in pairs.values()}
+    for v in left:
+        fitting = [k for k, x in rest.items() if _alike(x, v, side)]
+        rivals = [w for w in left if any(_alike(rest[k], w, side) for k in fitting)]
+        if len(fitting) == 1 and len(rivals) == 1 and v.role != "auxiliary":
+            found = _aligned(rest[fitting[0]], v, side)
+            if not isinstance(found, str):
+                shared[v.name], pairs[v.name] = found, fitting[0]
+    own = tuple(v.name for v in left if v.name not in shared)
+    return Mapped(shared, pairs, own, tuple(faults))
+
+
+def _alike(values: Values, v: VariableDef, side: Side) -> bool:
+    dims, _ = side.declarations.dims(v.index)
+    shapes = [[(dim.root.kind, dim.size) for dim in known] for known in (dims, values.dims)]
+    return side.units[v.name].dimension == values.unit.dimension and shapes[0] == shapes[1]
 
 
 def _aligned(values: Values, v: VariableDef, side: Side) -> Floats | str:
@@ -277,6 +307,8 @@ def _completion(side: Side, fixed: Floats, options: SolveOptions, goal: bool) ->
         program, column_lower=lower, column_upper=upper, integrality=whole, goals=(), method=None
     )
     elastic = _elastic(held)
+    if elastic is None:
+        return None
     first = _solved(elastic, options, side.isolated)
     if first is None or first.x is None:
         return None
@@ -304,9 +336,12 @@ def _solved(program: Program, options: SolveOptions, isolate: bool) -> SolverRes
         return None
 
 
-def _elastic(program: Program) -> Program:
+def _elastic(program: Program) -> Program | None:
     """Return the program with two slacks a row, whose scaled sum is to be least."""
     n, m = program.column_count, program.row_count
+    of_goal = [p.row_numbers() == OBJECTIVE for p in program.nonlinear]
+    if any(rows.any() != rows.all() for rows in of_goal):
+        return None
     counts = np.diff(program.row_starts)
     rows = np.repeat(np.arange(m), counts)
     scale = np.zeros(m)
@@ -318,14 +353,20 @@ def _elastic(program: Program) -> Program:
     extra = n + np.arange(2 * m)
     signs = np.tile([1.0, -1.0], m) * np.repeat(scale, 2)
     return replace(
-        demands_of(program),
+        program,
+        sense="minimize",
         cost=np.concatenate((np.zeros(n), np.ones(2 * m))),
+        offset=0.0,
         column_lower=np.concatenate((program.column_lower, np.zeros(2 * m))),
         column_upper=np.concatenate((program.column_upper, np.full(2 * m, np.inf))),
         integrality=np.concatenate((program.integrality, np.zeros(2 * m, dtype=bool))),
         row_starts=program.row_starts + 2 * np.arange(m + 1),
         row_columns=np.asarray(np.insert(program.row_columns, at, extra), dtype=np.int64),
         row_values=np.insert(program.row_values, at, signs),
+        products=program.products.of_rows(),
+        nonlinear=tuple(
+            p for p, rows in zip(program.nonlinear, of_goal, strict=True) if not rows.any()
+        ),
         columns=(
             *program.columns,
             ColumnBlock(name="slack__", start=n, stop=n + 2 * m, unit="1", generated=True),
