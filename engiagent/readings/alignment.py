@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, Final
 
-from engiagent.readings import Gap
+from engiagent.readings.reading import Gap
 from engiagent.text.parts import Quantity, Span
 from engiagent.text.problem import Body
 from engiagent.units.unit import Unit

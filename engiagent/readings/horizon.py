@@ -1,7 +1,6 @@
-"""What a changed date or data file means for the one time set of a reading."""
+"""What a changed date, number of hours or data file means for the one time set of a reading."""
 
 import calendar
-import hashlib
 import json
 import re
 from datetime import date, datetime
@@ -10,85 +9,19 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint.timeaxis import parse_step, utc_offsets
-from engiagent.readings.alignment import Pair, unlike_units
-from engiagent.readings.moving import PROSE, Json, Move, Shapes, mappings, sign_lost
-from engiagent.text import Problem
-from engiagent.text.datafile import Column, DataFile
+from engiagent.readings.alignment import Pair, sentence_at
+from engiagent.readings.datafiles import Json, unlike
+from engiagent.readings.moving import PROSE, Move, mappings
+from engiagent.readings.reading import Gap
 from engiagent.text.parts import Quantity
-from engiagent.units.unit import Unit, parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.levels.sources import all_leaves
 
 _WEEKDAY: Final = re.compile(r"(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b")
+_SPAN: Final = re.compile(
+    r"(?i)\b(?:(?:to|mid)?(?:day|night)|week|weekend|month|season|year)s?\b(?!-ahead)"
+)
 _DAY: Final = 86400.0
-
-
-def shapes_of(problem: Problem) -> Shapes:
-    """Return the shape of every data file by name: rows, stamps, columns and their ranges."""
-    return {name: _shape(file) for name, file in problem.data.items()}
-
-
-def _shape(file: DataFile) -> Json:
-    axis = file.axis
-    return {
-        "sha256": file.sha256,
-        "rows": file.rows,
-        "first": None if axis is None else file.times[0].strftime("%Y-%m-%dT%H:%M"),
-        "step_seconds": None if axis is None else axis.step_seconds,
-        "zone": file.zone,
-        "columns": [_column(c, name == file.time_column) for name, c in file.columns.items()],
-    }
-
-
-def _column(column: Column, is_time: bool) -> Json:
-    unit = None if column.unit is None else str(column.unit)
-    found: Json = {"name": column.name, "header": column.header, "unit": unit}
-    if is_time:
-        return found | {"kind": "time"}
-    if isinstance(column.values, tuple):
-        digest = hashlib.sha256("\n".join(column.values).encode()).hexdigest()
-        return found | {"kind": "text", "digest": digest}
-    low, high = float(column.values.min()), float(column.values.max())
-    return found | {"kind": "number", "low": low, "high": high}
-
-
-def unlike(name: str, old: Json, new: Json) -> str:
-    """Return why a data file is not another one of the same shape; empty if it is.
-
-    Units may differ within their dimension, and the first stamp and the number of rows at all: what
-    they mean for the horizon is for the reading to say.
-    """
-    if old["sha256"] == new["sha256"]:
-        return ""
-    if (old["step_seconds"], old["zone"]) != (new["step_seconds"], new["zone"]):
-        return f"{name}: the step or the zone of its time stamps differs"
-    if len(old["columns"]) != len(new["columns"]):
-        return f"{name} has {len(new['columns'])} columns, it had {len(old['columns'])}"
-    for a, b in zip(old["columns"], new["columns"], strict=True):
-        why = _unlike_column(a, b)
-        if why:
-            return f"{name}, column {b['header']}: {why}"
-    return ""
-
-
-def _unlike_column(old: Json, new: Json) -> str:
-    before, after = _unit(old), _unit(new)
-    if (old["name"], old["kind"]) != (new["name"], new["kind"]) or (
-        before is None and old["header"] != new["header"]
-    ):
-        return f"it was {old['header']} of kind {old['kind']}"
-    if why := unlike_units(before, after):
-        return why
-    if old["kind"] == "text" and old["digest"] != new["digest"]:
-        return "its texts differ, which no number of the reading carries"
-    if old["kind"] != "number" or (after is not None and after.is_point):
-        return ""
-    ends = (old["low"], old["high"]), (new["low"], new["high"])
-    signs = "have a sign that none of the old ones had"
-    return f"values from {ends[1][0]:g} to {ends[1][1]:g} {signs}" if sign_lost(*ends) else ""
-
-
-def _unit(column: Json) -> Unit | None:
-    return None if column["unit"] is None else parse_unit(str(column["unit"]))
 
 
 def move_horizon(move: Move) -> None:
@@ -110,11 +43,14 @@ def move_horizon(move: Move) -> None:
     before = dict(index_set)
     _move_start(move, index_set, inside)
     if not move.gaps:
-        _require_periods(move, index_set, inside)
+        _move_periods(move, index_set, inside)
     if not move.gaps and before != index_set:
         _check_clock(move, index_set)
     for name in move.changed_files:
         _follow_file(move, name)
+
+
+# --- the first day -----------------------------------------------------------------------------
 
 
 def _move_start(move: Move, index_set: Json, inside: list[Pair]) -> None:
@@ -134,8 +70,8 @@ def _move_start(move: Move, index_set: Json, inside: list[Pair]) -> None:
     days = shifts.pop()
     if shifts or not known or days is None:
         files = ", ".join(f"{n} at {move.new_files[n]['first']}" for n in firsts) or "no file"
-        text = "the dates of the horizon and the first stamps of data files do not move together"
-        move.refuse(f"{text} (now {files})", *dates)
+        said = "the dates of the horizon and the first stamps of data files do not move together"
+        move.refuse(f"{said} (now {files})", *dates)
         return
     new, place = move.alignment.new, move.alignment.new.body_start
     if (days % 7 or not dates) and _WEEKDAY.search(new.text, place):
@@ -171,17 +107,53 @@ def _written(core: Json) -> str:
     return json.dumps([[v for k, v in i.items() if not PROSE.fullmatch(k)] for i in items])
 
 
-def _require_periods(move: Move, index_set: Json, inside: list[Pair]) -> None:
-    """Refuse another number of periods, as the text or the rows of the data files may ask for."""
+# --- the number of periods ---------------------------------------------------------------------
+
+
+def _move_periods(move: Move, index_set: Json, inside: list[Pair]) -> None:
+    """Let the number of periods follow the text and the rows of the data files."""
+    old, new = move.old_files, move.new_files
     periods, length = int(index_set["periods"]), _step(index_set)
     counts = [p for p in inside if _counts(p[0], periods, length)]
     move.carried |= {p[0].number_span for p in counts}
-    changed = [p for p in counts if p in move.changes]
-    old, new = move.old_files, move.new_files
-    rows = [f"{n} has {new[n]['rows']} rows" for n in old if old[n]["rows"] != new[n]["rows"]]
-    if changed or rows:
-        text = f"the reading is one of {periods} periods, and no rule makes it one of others"
-        move.refuse(f"{text}{''.join(f'; {row}' for row in rows)}", *changed)
+    led = [name for name in old if old[name]["rows"] - periods in (0, 1)]
+    found = {_periods(p[1], length) for p in counts}
+    found |= {float(new[name]["rows"] - old[name]["rows"] + periods) for name in led}
+    odd = [name for name in old if name not in led and old[name]["rows"] != new[name]["rows"]]
+    count = found.pop() if found else float(periods)
+    if found or odd or count is None or count % 1 or count < 1:
+        rows = ", ".join(f"{name}: {new[name]['rows']} rows" for name in new)
+        said = f"text and data files do not agree on a number of periods ({rows or 'no files'})"
+        move.refuse(said, *counts)
+        return
+    if count == periods:
+        return
+    others = [
+        p
+        for p in move.alignment.numbers
+        if p not in counts and (_counts(p[0], periods, length) or _is_end(p[0], index_set))
+    ]
+    if others:
+        said = f"the text speaks of {periods} periods, or of their end, in another place, too"
+        move.refuse(said, *others)
+    match = _SPAN.search(move.alignment.new.text, move.alignment.new.body_start)
+    if match is not None:
+        words = sentence_at(move.alignment.new, match.start())
+        said = f"{count:g} periods for {periods}, and the text speaks of a {match[0]}"
+        move.gaps.append(Gap((words,), said))
+    if _hand_listed(move, index_set):
+        move.refuse(f"values or elements are listed for {periods} periods", *counts)
+    index_set["periods"] = int(count)
+    move.moved |= {p[0].number_span for p in counts if p in move.changes}
+
+
+def _is_end(quantity: Quantity, index_set: Json) -> bool:
+    """Whether a clock time is that at which the horizon ends."""
+    start = re.search(r"(\d\d):(\d\d)", str(index_set["start"]))
+    if quantity.kind != "clock" or start is None:
+        return False
+    end = int(start[1]) + int(start[2]) / 60 + _step(index_set) * int(index_set["periods"]) / 3600
+    return float(quantity.exact) == end
 
 
 def _step(index_set: Json) -> float:
@@ -192,13 +164,28 @@ def _step(index_set: Json) -> float:
 
 def _counts(quantity: Quantity, periods: int, length: float) -> bool:
     """Whether a number says how many periods there are, or how long all of them take."""
-    number, unit = float(quantity.exact), quantity.unit
-    if quantity.kind in ("clock", "date", "label", "percent"):
-        return False
-    if unit is None:
-        return not quantity.unit_text and number == periods
-    same = unit.dimension == parse_unit("s").dimension and bool(length)
-    return same and number * unit.scale / length == periods
+    other = quantity.kind in ("clock", "date", "label", "percent")
+    return not other and _periods(quantity, length) == periods
+
+
+def _periods(quantity: Quantity, length: float) -> float | None:
+    if quantity.unit is None:
+        return None if quantity.unit_text else float(quantity.exact)
+    if quantity.unit.dimension != parse_unit("s").dimension or not length:
+        return None
+    return float(quantity.exact) * quantity.unit.scale / length
+
+
+def _hand_listed(move: Move, index_set: Json) -> bool:
+    """Whether anything is written out for each period, so that more periods lack it."""
+    along = {str(index_set["name"])}
+    along |= {str(s["name"]) for s in move.core.get("sets", []) if s.get("of") in along}
+    listed = any(s.get("of") in along and "elements" in s for s in move.core.get("sets", []))
+    return listed or any(
+        along & set(re.findall(r"\w+", " ".join(p.get("index") or ())))
+        for p in move.core.get("parameters", [])
+        if isinstance(p.get("value"), list | dict)
+    )
 
 
 def _check_clock(move: Move, index_set: Json) -> None:
@@ -211,6 +198,9 @@ def _check_clock(move: Move, index_set: Json) -> None:
     offsets = utc_offsets(np.arange(first - _DAY / 2, last + _DAY / 2, 3600.0), str(zone))
     if np.ptp(offsets):
         move.refuse(f"clocks change in {zone} within a day of the new horizon")
+
+
+# --- columns -----------------------------------------------------------------------------------
 
 
 def _follow_file(move: Move, name: str) -> None:

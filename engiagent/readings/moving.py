@@ -6,26 +6,22 @@ else rests on it has to be words, or a formula in which it does not stand as a l
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
 from typing import Any, Final
 
 from engiagent.blueprint.grammar import Binary, GrammarError, Number, Text, parse, walk
-from engiagent.readings import Gap
 from engiagent.readings.alignment import Alignment, Pair, amount, in_si, sentence_at
+from engiagent.readings.datafiles import Json, Shapes, sign_lost
+from engiagent.readings.reading import Gap
 from engiagent.text.parts import Quantity, Span
-from engiagent.units.unit import Dimension, Unit, UnitError, parse_unit
+from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify.figures import without_counts
 from engiagent.verify.levels.literals import close_to
 from engiagent.verify.levels.sources import Source, all_leaves
 
-Json = dict[str, Any]
-Shapes = Mapping[str, Json]
-"""The shapes of data files by name."""
-Range = tuple[float, float]
 PROSE: Final = re.compile(
     "name|description|symbol|source_reference|unit|param_id|constraint_id|category|quantity|role|"
     "type|index|kind|hard|sense|data|model|of|binder|zone|start|periods|step|status|reason|content"
@@ -38,10 +34,13 @@ class Move:
     """A blueprint on its way to another text."""
 
     alignment: Alignment
-    before: Json  # the blueprint as it was stored
-    old_files: Shapes  # the shapes of the data files that the stored reading was made with
-    new_files: Shapes  # and of those there are
-    document: Json = field(init=False)  # the copy into which numbers move
+    # before, document: the blueprint as it was stored, and the copy into which numbers move
+    before: Json
+    # old_files, new_files: the shapes of the data files that the stored reading was made with, and
+    # of those there are
+    old_files: Shapes
+    new_files: Shapes
+    document: Json = field(init=False)
     # the numbers of the old text that something carries, changed or not, by their place
     carried: set[Span] = field(default_factory=set)
     # the numbers that differ and were moved, by their place in the old text
@@ -124,12 +123,11 @@ class Move:
             return
         new = new if each else new * len(old)
         values = [
-            v if x is None else int(x) if x.denominator == 1 else float(x)
-            for v, x in zip(old, new, strict=True)
+            v if number is None else _plain(number) for v, number in zip(old, new, strict=True)
         ]
         if not parse_unit(unit).is_point and sign_lost(*([*map(float, v)] for v in (old, values))):
-            text = f"{name} becomes 0 or changes its sign, on which a reading may rest"
-            self.refuse(text, *changed)
+            said = f"{name} becomes 0 or changes its sign, on which a reading may rest"
+            self.refuse(said, *changed)
             return
         owner[key] = _shaped(owner[key], iter(values))
         self.changed_parameters.add(name)
@@ -177,8 +175,8 @@ class Move:
             for pair in self.alignment.numbers:
                 same = pair[0].kind == old.kind and amount(pair[0]) == amount(old)
                 if same and pair not in self.changes and pair[0].number_span not in self.carried:
-                    text = "the same amount stands twice, and differs in one place only"
-                    self.refuse(text, (old, new), pair)
+                    said = "the same amount stands twice, and differs in one place only"
+                    self.refuse(said, (old, new), pair)
 
     def _check_owner(self, owner: Json) -> None:
         """Refuse where a number that differs may stand as a literal in what rests on it."""
@@ -194,33 +192,11 @@ class Move:
             other.pop("value", None)  # it was moved
         for value, unit in (found for text in _texts(other) for found in _literals(text)):
             stands = any(_literal_is(value, unit, old) for old, _ in changed)
-            same = any(_literal_is(value, unit, p[0]) for p in inside if p not in changed)
-            if stands or not (same or value in (0.0, 1.0)):
+            kept = any(_literal_is(value, unit, p[0]) for p in inside if p not in changed)
+            if stands or not (kept or value in (0.0, 1.0)):
                 title = owner.get("name") or owner.get("constraint_id") or "the objective"
-                text = f"the number {value:g} in the formula of {title} may be this one"
-                self.refuse(text, *changed)
-                return
-
-    def check_order(self) -> None:
-        """Refuse where one amount of a kind passes another that the reading may rest on.
-
-        A reading that leaves something out because one price is above another is right only as
-        long as it is. Prices are compared always, other amounts where the reading makes
-        assumptions.
-        """
-        extended = self.before.get("extended_analysis_and_robustness") or {}
-        assumes = bool(extended.get("key_assumptions"))
-        before, after = _ranges(self.before, self.old_files), _ranges(self.document, self.new_files)
-        for one, two in combinations((name for name in before if name in after), 2):
-            (a, dimension), (b, other) = before[one], before[two]
-            money = any(len(base) == 3 and base.isupper() for base, _ in dimension)
-            if dimension != other or not (money or assumes):
-                continue
-            was, is_now = _order(a, b), _order(after[one][0], after[two][0])
-            if was not in (is_now, "crossing", "equal") or (was == "equal" != is_now and money):
-                changed = [p for p in self.changes if p[0].number_span in self.moved]
-                text = f"{one} was {was} {two}, on which a reading may rest, and is no more"
-                self.refuse(text, *changed)
+                said = f"the number {value:g} in the formula of {title} may be this one"
+                self.refuse(said, *changed)
                 return
 
     # --- places --------------------------------------------------------------------------------
@@ -356,33 +332,5 @@ def _converted(value: float, unit: str, old: Quantity, new: Quantity) -> Fractio
     return None if old.unit.is_point else exact * new.unit.factor / old.unit.factor
 
 
-def sign_lost(old: Sequence[float], new: Sequence[float]) -> bool:
-    """Whether values reach 0, or beyond it, where the old ones did not.
-
-    What a reading leaves out may rest on a sign, as that no price is negative.
-    """
-    below = (min(old) >= 0 > min(new)) or (min(old) > 0 >= min(new))
-    return below or (max(old) <= 0 < max(new)) or (max(old) < 0 <= max(new))
-
-
-def _ranges(document: Json, shapes: Shapes) -> dict[str, tuple[Range, Dimension]]:
-    """Return the least and the largest value of every parameter that is a number, in SI."""
-    found = {}
-    for item in document["core_model_elements"].get("parameters", []):
-        written = item.get("unit") or "1"
-        values = list(flat(item.get("value")))
-        file, _, header = str(item.get("data") or "").partition("#")
-        for column in shapes.get(file, {}).get("columns", []):
-            if not values and column["header"] == header and column["kind"] == "number":
-                values, written = [column["low"], column["high"]], column["unit"] or written
-        if isinstance(written, str) and values and all(map(is_number, values)):
-            unit, numbers = parse_unit(written), [float(v) for v in values]
-            ends = unit.to_si(min(numbers)), unit.to_si(max(numbers))
-            found[str(item["name"])] = (ends, unit.dimension)
-    return found
-
-
-def _order(a: Range, b: Range) -> str:
-    if a == b and a[0] == a[1]:
-        return "equal"
-    return "below" if a[1] < b[0] else "above" if a[0] > b[1] else "crossing"
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)

@@ -10,7 +10,7 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.plant import read_plant
 from engiagent.plant.source import find_source
-from engiagent.readings import Gap, Missing, Reading
+from engiagent.readings.reading import Gap, Missing, Reading
 from engiagent.readings.stored import reread, stored_reading
 from engiagent.run.edits import set_value
 from engiagent.text import Problem
@@ -77,8 +77,9 @@ def _overridden(found: Reading, overrides: Mapping[str, str]) -> Reading:
 def _override(document: dict[str, Any], name: str, text: str) -> None:
     quantity = _QUANTITY.fullmatch(text.strip())
     if quantity is None:
-        expected = "as 5, or '5 kW'"
-        raise InputError(f"--set {name}: this is no number", found=repr(text), expected=expected)
+        raise InputError(
+            f"--set {name}: this is no number", found=repr(text), expected="as 5, or '5 kW'"
+        )
     setting = f"--set {name}={text}"
     try:
         set_value(document, name, float(quantity[1]), quantity[2], note=setting)

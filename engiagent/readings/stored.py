@@ -20,10 +20,12 @@ from engiagent.errors import InputError
 from engiagent.io.files import open_inside
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.schemawords import Json, fields, output
-from engiagent.readings import Gap, Missing, Reading
 from engiagent.readings.alignment import align
-from engiagent.readings.horizon import move_horizon, shapes_of
+from engiagent.readings.datafiles import shapes_of
+from engiagent.readings.horizon import move_horizon
 from engiagent.readings.moving import Move, mappings
+from engiagent.readings.order import check_order
+from engiagent.readings.reading import Gap, Missing, Reading
 from engiagent.text import Problem
 from engiagent.text.frontmatter import split_front_matter
 from engiagent.text.problem import Body
@@ -78,14 +80,18 @@ MAX_BYTES: Final = 50_000_000
 
 @dataclass(frozen=True)
 class StoredReading:
-    """A reading that was accepted."""
+    """A reading that was accepted.
+
+    ``data`` are the shapes of the data files, ``blueprint`` is plain JSON, None where none could be
+    written; each of the contradictions has its places in the text.
+    """
 
     path: Path
     text: str
-    data: Mapping[str, Json]  # the shapes of the data files
-    blueprint: Json | None  # None where none could be written
+    data: Mapping[str, Json]
+    blueprint: Json | None
     missing: tuple[Missing, ...]
-    contradictions: tuple[Json, ...]  # each with its places in the text
+    contradictions: tuple[Json, ...]
     accepted: Mapping[str, Any]
 
 
@@ -97,8 +103,13 @@ def place_of(problem: Problem) -> Path:
 
 def stored_reading(problem: Problem) -> StoredReading | None:
     """Return the reading stored beside a problem, or among its expert files; None without one."""
-    places = [place_of(problem), *([problem.expert / NAME] if problem.expert is not None else [])]
-    return next((_load(place) for place in places if place.is_file()), None)
+    places = [place_of(problem)]
+    if problem.expert is not None:
+        places.append(problem.expert / NAME)
+    for place in places:
+        if place.is_file():
+            return _load(place)
+    return None
 
 
 def _load(place: Path) -> StoredReading:
@@ -199,17 +210,7 @@ def reread(problem: Problem) -> Reading | None:
         return Reading(None, not_understood=(aligned,))
     move = Move(aligned, stored.blueprint or _NOTHING, stored.data, shapes_of(problem))
     clashes = deepcopy(stored.contradictions)
-    move.values()
-    move_horizon(move)
-    move.check()
-    if move.before.get("kind") == "definitions" and (move.changes or move.changed_files):
-        move.refuse("a computation is not read again by rule", *move.changes[:1])
-    move.check_order()
-    places = [{"kind": "text", **place} for item in clashes for place in item["places"]]
-    if changed := move.changed_in(read_sources(places)):
-        move.refuse("a statement that clashed with another has changed", *changed)
-    if not move.gaps:
-        move.shift([move.document, *clashes])
+    _move(move, clashes)
     if move.gaps:
         return Reading(None, not_understood=tuple(dict.fromkeys(move.gaps)))
     blueprint = None
@@ -223,6 +224,21 @@ def reread(problem: Problem) -> Reading | None:
         notes.append(f"moved: {', '.join(sorted(move.changed_parameters)) or 'the horizon'}")
     gaps = tuple(Gap(tuple(p["quote"] for p in c["places"]), c["reason"]) for c in clashes)
     return Reading(blueprint, stored.missing, gaps, (), tuple(notes))
+
+
+def _move(move: Move, clashes: tuple[Json, ...]) -> None:
+    """Move a reading to a text of the same words, with the statements that clash in it."""
+    move.values()
+    move_horizon(move)
+    move.check()
+    if move.before.get("kind") == "definitions" and (move.changes or move.changed_files):
+        move.refuse("a computation is not read again by rule", *move.changes[:1])
+    check_order(move)
+    places = [{"kind": "text", **place} for item in clashes for place in item["places"]]
+    if changed := move.changed_in(read_sources(places)):
+        move.refuse("a statement that clashed with another has changed", *changed)
+    if not move.gaps:
+        move.shift([move.document, *clashes])
 
 
 _NOTHING: Final[Json] = {"core_model_elements": {"sets": [], "parameters": []}}

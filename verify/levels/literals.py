@@ -115,7 +115,8 @@ def _hours(known: Iterable[Figure], tracing: Tracing) -> Iterator[float]:
 def _literals_of(text: str) -> tuple[tuple[float, Unit | None, bool], ...]:
     """Return the numbers that are written into an expression; see :func:`_literals`."""
     tree = tree_of(text)
-    return () if tree is None else tuple(_literals(tree))
+    parts = () if tree is None else _unscaled(tree)
+    return tuple(found for part in parts for found in _literals(part))
 
 
 def _figures(leaf: Any, tracing: Tracing) -> list[Figure]:
@@ -133,6 +134,24 @@ def _rival(figure: Figure, unit: Unit | None) -> bool:
         return True
     hour = parse_unit("h").dimension
     return unit.dimension != hour or figure.unit.dimension == hour
+
+
+def _unscaled(node: Node) -> list[Node]:
+    """Return the parts of an expression, without a factor that all sides of a comparison share."""
+    split = [_split(side) for side in node.operands] if isinstance(node, Compare) else [None]
+    factors = {part[0] for part in split if part is not None}
+    if None in split or len(factors) != 1:
+        return [node]
+    return [part[1] for part in split if part is not None]
+
+
+def _split(node: Node) -> tuple[float, Node] | None:
+    """Return the number, written without a unit, by which the rest of a product is multiplied."""
+    if isinstance(node, Binary) and node.op == "*":
+        for factor, rest in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(factor, Number) and factor.unit is None:
+                return factor.value, rest
+    return None
 
 
 def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit | None, bool]]:
