@@ -6,7 +6,7 @@ two do not meet, each difference is asked about once, by its two formulas, witho
 they are.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,7 +78,15 @@ def lint(second: Blueprint, names: Nomenclature, board: Board) -> tuple[Fault, .
             return of_error(found)
         compile_blueprint(full, board.data)
         assert board.problem is not None
-        certificate = check(board.problem, None, full).to_dict()
+        # Rows that became bounds are traced where they were written.
+        own = {v.name: (v.lower, v.upper) for v in expand(second).core.decision_variables}
+        written = [
+            replace(v, lower=low, upper=high)
+            for v in full.core.decision_variables
+            for low, high in [own.get(v.name, (None, None))]
+        ]
+        traced = full.with_core(decision_variables=tuple(written))
+        certificate = check(board.problem, None, traced).to_dict()
     except EngiagentError as error:
         return of_error(error)
     kinds = ("data-altered", "data-untraced")
