@@ -19,6 +19,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
 from engiagent.solvers.convex.outcome import refusal
+from engiagent.solvers.feasibility import netted
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult
 from engiagent.solvers.selection import select
@@ -89,7 +90,7 @@ class Session:
             self._take(self.program)
         if not math.isfinite(self._program.offset):
             check_program(self._program)
-        return self._engine.solve()
+        return netted(self._program, self._engine.solve())
 
     def set_start(self, x: Floats) -> None:
         """Start the next solve from a point of shape (n,), finite but perhaps not feasible."""

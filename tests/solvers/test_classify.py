@@ -12,6 +12,7 @@ from engiagent.formulations.curvature import Judge
 from engiagent.formulations.program import Indicators, Products, Program, RowBlock
 from engiagent.formulations.quadratic import positive_semidefinite
 from engiagent.formulations.values import Atom, Form, Part, Term, applied, constant, variables
+from tests.solvers.effort import examples
 from tests.written import listing
 
 INF = np.inf
@@ -169,7 +170,7 @@ def forms(draw: Any, depth: int = 2) -> Form:
     return applied(Atom(name, 1, (inner,)))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(forms(), st.sampled_from([(0.0, 3.0), (-2.0, 2.0), (1.0, 2.0)]), st.integers(0, 2**32 - 1))
 def test_what_is_called_convex_lies_below_its_chords(
     form: Form, box: tuple[float, float], seed: int

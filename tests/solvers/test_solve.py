@@ -14,6 +14,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import ColumnBlock, Coordinate, Program, RowBlock
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solving import solve
+from tests.solvers.effort import examples
 
 INF = math.inf
 
@@ -101,7 +102,7 @@ def exact_margin(program: Program, y: np.ndarray[Any, Any]) -> Fraction:
     return total
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(seed=st.integers(0, 2**31 - 1), whole=st.booleans())
 def test_an_infeasible_program_comes_with_an_exact_proof(seed: int, whole: bool) -> None:
     random = np.random.default_rng(seed)

@@ -1,4 +1,7 @@
-"""All solvers that take a program agree on it: random programs of every class."""
+"""All solvers that take a program agree on it: random programs of every class.
+
+``ENGIAGENT_EXAMPLES=500`` sets how many programs of each class are tried; a few otherwise.
+"""
 
 import math
 from collections.abc import Callable
@@ -18,8 +21,9 @@ from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solving import solve
 from tests.solvers.conformance.cases import ALL, make, the, why_not
 from tests.solvers.conformance.test_conformance import gradient, jacobian
+from tests.solvers.effort import examples
 
-EXAMPLES = 3
+EXAMPLES = examples(3)
 AGREE = 1e-5
 CHOSEN = ("highs", "piqp", "clarabel", "ipopt", "scip")
 """What is chosen by itself must prove what it says; others may admit that they did not."""

@@ -13,6 +13,7 @@ from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.session import Session
 from engiagent.solvers.solving import solve
 from tests.solvers.conformance.test_agreement import CLASSES, Draw
+from tests.solvers.effort import examples
 
 HERE = SolveOptions(threads=1)
 
@@ -199,7 +200,7 @@ def _changed_at_random(program: Program, random: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("kind", ["LP", "QP", "MILP"])
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(st.integers(0, 2**32 - 1))
 def test_any_sequence_of_changes_gives_what_a_fresh_solve_does(kind: str, seed: int) -> None:
     program, random = CLASSES[kind](Draw(seed)), np.random.default_rng(seed)
