@@ -1,12 +1,8 @@
 """What CI systems get: annotations, JUnit, a summary; the action and the hooks as they stand."""
 
 import json
-import os
-import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -108,27 +104,6 @@ def test_only_the_first_few_are_annotated_and_the_rest_counted(corpus: Path) -> 
     assert "::notice::3 more findings are in the summary of this job" in lines
 
 
-def bash(script: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run a script as GitHub does, with the commands of this environment."""
-    given = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **env}
-    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-    return subprocess.run(words, env=given, capture_output=True, text=True, timeout=120)
-
-
-def steps() -> dict[str, Any]:
-    return {step["name"]: step for step in load("action.yml")["runs"]["steps"]}
-
-
-def env_of(step: dict[str, Any], **inputs: str) -> dict[str, str]:
-    """Return a step's environment with the action's inputs put in, or their defaults."""
-    declared = {name: entry["default"] for name, entry in load("action.yml")["inputs"].items()}
-    given = {**declared, **{name.replace("_", "-"): value for name, value in inputs.items()}}
-    return {
-        name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda m: str(given[m[1]]), value)
-        for name, value in step["env"].items()
-    }
-
-
 def test_the_action_is_composite_and_every_input_is_used() -> None:
     action = load("action.yml")
     text = (ROOT / "action.yml").read_text("utf-8")
@@ -140,23 +115,3 @@ def test_the_action_is_composite_and_every_input_is_used() -> None:
             assert step["shell"] == "bash"
             # An input in a script could run anything: scripts get theirs from the environment.
             assert "${{" not in step["run"]
-
-
-def test_the_action_fails_on_a_damaged_one_and_shows_where(corpus: Path) -> None:
-    damage(corpus)
-    step = steps()["Check"]
-    env = env_of(step, paths="problems/planning\n problems/battery")
-    done = bash(step["run"], **env, GITHUB_STEP_SUMMARY=str(corpus / "page.md"))
-    assert done.returncode != 0
-    assert "::error file=problems/planning/rooftop_pv/expert/answer.json" in done.stderr
-    assert "0 of 2" in (corpus / "page.md").read_text("utf-8")
-
-
-def hook(name: str, *files: str) -> Result:
-    """Run a hook as pre-commit does: its entry, its arguments, then the files that changed."""
-    entry = next(h for h in load(".pre-commit-hooks.yaml") if h["id"] == name)
-    passed = [f for f in files if re.search(entry["files"], f)]
-    words = [*shlex.split(entry["entry"]), *entry.get("args", ())]
-    words += passed if entry.get("pass_filenames", True) else []
-    assert words[0] == "engiagent"
-    return CliRunner().invoke(app, words[1:])
