@@ -19,7 +19,7 @@ from tests.ask.second_routes import ROUTES
 
 SUITE = load_suite(Path(__file__).parents[2] / "engiagent" / "ask" / "cases.yaml")
 SITES = "config cluster building hvac der controller disturbance environment simulation"
-GROUPS = {*SITES.split(), "analysis", "comparison", "optimisation"}
+GROUPS = {*SITES.split(), "analysis", "comparison", "optimisation", "grid"}
 
 
 def executed(plan: Plan, session: Session) -> Answered:
