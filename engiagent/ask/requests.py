@@ -5,7 +5,8 @@ The first line of a request's system prompt is its kind: ``plan-names``, ``plan-
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -23,7 +24,7 @@ from engiagent.ask.plan import Plan, Step
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.jsontext import loads_strict
 from engiagent.io.schemawords import TEXT, TEXTS, list_of, record, said
-from engiagent.tools.registry import Json, Tool
+from engiagent.tools.registry import Argument, Json, Tool
 from engiagent.tools.supervision import Session
 
 COORDINATOR: Final = "claude-opus-5-5"
@@ -32,6 +33,8 @@ _MOST_ANSWER: Final = 4_000
 """Letters of a tool's answer that a model is shown."""
 _MOST_ITEMS: Final = 8
 _MOST_FILES: Final = 20
+_SEVERAL: Final = 3
+"""From how many tools on an argument that they take alike is written once."""
 
 _ARGUMENTS: Final = said(TEXT, 'a JSON object as text, as {"cop": 4.5}')
 _CALL: Final[Json] = {"tool": TEXT, "arguments": _ARGUMENTS, "expected": TEXT, "validation": TEXT}
@@ -163,14 +166,31 @@ def names_text(known: Iterable[Tool]) -> str:
 
 
 def schemas_text(known: Iterable[Tool]) -> str:
-    """Return tools with their arguments, kinds, units and limits."""
-    return "\n".join(_schema_text(tool) for tool in known)
+    """Return tools with their arguments, kinds, units and limits.
+
+    An argument that several tools take alike is written once, before them.
+    """
+    shown = list(known)
+    counts = Counter(_argument_text(a) for tool in shown for a in tool.arguments)
+    shared: dict[str, str] = {}
+    for tool in shown:
+        for argument in tool.arguments:
+            text = _argument_text(argument)
+            if counts[text] >= _SEVERAL:
+                shared.setdefault(argument.name, text)
+    lines = ["Arguments of several tools:", *shared.values()] if shared else []
+    return "\n".join([*lines, *(_schema_text(tool, shared) for tool in shown)])
 
 
-def _schema_text(tool: Tool) -> str:
-    lines = [f"{tool.name}: {tool.description}"]
-    lines += [f"  {a.said()}{' (required)' if a.required else ''}" for a in tool.arguments]
-    return "\n".join(lines)
+def _argument_text(argument: Argument) -> str:
+    return f"  {argument.said()}{' (required)' if argument.required else ''}"
+
+
+def _schema_text(tool: Tool, shared: Mapping[str, str]) -> str:
+    own = [_argument_text(a) for a in tool.arguments if shared.get(a.name) != _argument_text(a)]
+    alike = [a.name for a in tool.arguments if shared.get(a.name) == _argument_text(a)]
+    also = [f"  takes {', '.join(alike)}"] if alike else []
+    return "\n".join([f"{tool.name}: {tool.description}", *own, *also])
 
 
 def plan_text(plan: Plan) -> str:
