@@ -95,10 +95,7 @@ def _turn(line: Line) -> Iterator[str]:
     ended = f"{outcome.get('status')}: {outcome.get('summary')}  ({took})"
     yield f"{line.get('step'):>2} {line.get('target'):<9} {ended}"
     if (judged := line.get("evaluation")) is not None:
-        scores = ", ".join(f"{name} {value:.2f}" for name, value in judged["scores"].items())
-        yield f"{_MARGIN}{judged['decision']}: {scores}; gain {judged['gain']:+.2f}"
-        for name, said in (judged.get("judged") or {}).items():
-            yield f"{_MARGIN}the model on {name}: {said['score']:.2f}, {said['why']}"
+        yield f"{_MARGIN}{judged['decision']}{', a gain' if judged.get('gained') else ''}"
     if (trigger := line.get("trigger")) is not None:
         yield f"{_MARGIN}because of {trigger['kind']}: {trigger['message']}"
         yield (

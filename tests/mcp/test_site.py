@@ -102,7 +102,7 @@ def test_a_simulation_tells_how_far_it_is(tmp_path: Path) -> None:
 
     async def work(client: Stranger) -> None:
         await client.call("config_create", name="ref")
-        await client.call("environment_update", days=60, step=15)
+        await client.call("environment_update", days=120, step=15)
         await client.client.call_tool("simulation_run", {}, progress_callback=listen)
 
     at(tmp_path, work, chosen=["all"])

@@ -138,7 +138,7 @@ def test_a_formal_input_is_its_own_statement(tmp_path: Path) -> None:
     assert answer(found)["plan"] == {"claim": "plan", "holds": "pass", "optimum": "recomputed"}
     assert "reading    stated: the input is formal" in found.stderr
     assert "plan       holds on paper and when executed; the checker recomputed" in found.stderr
-    assert "there is no text to compare" in (tmp_path / "r/report.html").read_text("utf-8")
+    assert "the input is formal" in (tmp_path / "r/report.html").read_text("utf-8")
 
 
 def test_a_blueprint_that_quotes_an_absent_text_states_nothing(tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ def test_places_without_an_exact_counterpart_are_refused(constraint: str, path: 
         ({"deviation": 1, "set": "budget"}, "EB031"),
         ({"deviation": 1, "set": "box", "budget": 1}, "EB031"),
         ({"deviation": "nothing", "set": "box"}, "EB002"),
-        ({"deviation": "x*1[m]", "set": "box"}, "EB031"),
+        ({"deviation": "x*1[m]", "set": "box"}, "EB011"),
         ({"deviation": "3[kg]", "set": "box"}, "EB005"),
     ],
 )
