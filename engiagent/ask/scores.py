@@ -13,6 +13,7 @@ approach, accuracy and source stay three scores.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from math import comb, isclose
 from typing import Any
 
@@ -148,17 +149,23 @@ def _fit(wanted: Json, given: Json) -> tuple[int, int]:
 
 
 def same(one: Any, two: Any) -> bool:
-    """Whether two arguments are the same: numbers by value, texts whatever their case.
+    """Whether two arguments are the same: numbers and times by value, texts whatever their case.
 
     >>> same(20, "20.0"), same("Office", "office "), same([1, 2], [1, 3])
     (True, True, False)
+    >>> same("2026-07-13", "2026-07-13T00:00")
+    True
     """
     if isinstance(one, list) and isinstance(two, list):
         return len(one) == len(two) and all(map(same, one, two))
     try:
         return isclose(float(one), float(two), rel_tol=_RELATIVE)
     except (TypeError, ValueError):
-        return str(one).strip().casefold() == str(two).strip().casefold()
+        texts = str(one).strip().casefold(), str(two).strip().casefold()
+    try:
+        return datetime.fromisoformat(texts[0]) == datetime.fromisoformat(texts[1])
+    except ValueError:
+        return texts[0] == texts[1]
 
 
 def _has(found: Answered, wanted: ExpectedValue) -> bool:

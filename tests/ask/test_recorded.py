@@ -7,6 +7,7 @@ import pytest
 
 from engiagent.agents.engines.asking import Asking
 from engiagent.ask.bench import load_suite, run_suite, summary
+from engiagent.ask.planning import PLANNINGS
 
 HERE = Path(__file__).parent / "recorded"
 
@@ -26,7 +27,16 @@ def test_the_right_calls_are_made_with_the_right_values(runs: list[dict[str, obj
     assert found["median_tokens"] <= 15_000
 
 
+def test_other_ways_of_planning_are_replayed_as_they_were_answered(
+    runs: list[dict[str, object]],
+) -> None:
+    found = summary(runs)
+    assert {way: rates["cases"] for way, rates in found.items()} == dict.fromkeys(PLANNINGS, 16)
+    assert found["one-stage"]["argument_values"] > 0.99
+    assert found["decentralised"]["tool_recall"] == pytest.approx(0.9375)
+
+
 def test_no_figure_comes_from_anything_but_a_call(runs: list[dict[str, object]]) -> None:
-    found = summary(runs)["two-stage"]
-    assert found["criteria"]["no_hallucination"] == 1.0
-    assert found["accuracy"] == 1.0  # of the questions whose numbers a second route gives
+    for way, found in summary(runs).items():
+        assert found["criteria"]["no_hallucination"] == 1.0, way
+        assert found["accuracy"] == 1.0, way  # of the questions whose numbers a second route gives

@@ -456,6 +456,18 @@ def test_no_control_is_cheaper_than_the_plan_and_plans_in_a_loop_come_close(
     assert [row["result"] for row in ranking] == ["loop", "rules"]
 
 
+def test_a_plan_is_compared_with_a_simulation(session: Session) -> None:
+    small(session)
+    done(session, "simulation_run", name="rules")
+    best = done(session, "optimise_schedule", name="best")["objective"]["value"]
+    found = done(session, "comparison_cost", results=["rules", "best"])
+    (cost,) = (f for f in found["figures"] if f["name"] == "energy_cost")
+    assert cost["values"][1] == pytest.approx(best)
+    assert cost["values"][1] <= cost["values"][0] + 1e-6
+    ranking = done(session, "comparison_rank", results=["rules", "best"])["ranking"]
+    assert {row["result"] for row in ranking} == {"rules", "best"}
+
+
 def test_weather_and_prices_of_files_are_those_of_the_formula(session: Session) -> None:
     small(session)
     done(session, "simulation_run", name="formula")

@@ -18,7 +18,7 @@ from engiagent.solvers.solution import load_arrays
 from engiagent.tools.modelling import plain
 from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import stated
-from engiagent.tools.site.running import FIGURE, ranged, result_of, results
+from engiagent.tools.site.running import FIGURE, PLANS, plans, ranged, result_of, results
 
 _ENERGY: Final = (
     *("import", "export", "generation", "consumption", "charged", "discharged", "losses"),
@@ -80,8 +80,11 @@ _COMPARISON: Final = shape(
 
 
 def scenario(state: State, name: str | None) -> Scenario:
-    """Return a result as a scenario; the latest of the session where none is named."""
-    chosen, folder = result_of(state, name)
+    """Return a result or plan as a scenario; the latest result where none is named."""
+    if name in plans(state.root) and name not in results(state.root):
+        chosen, folder = str(name), state.root / PLANS / str(name)
+    else:
+        chosen, folder = result_of(state, name)
     run = load_run(folder)
     if run.elaboration is None or run.solution is None:
         raise InputError(f"the result {chosen} cannot be read", found="; ".join(run.trouble))
