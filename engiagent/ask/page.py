@@ -1,13 +1,15 @@
 """The page of an answer: prose, findings, the plan as a graph, calls; and what notebooks show."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup, escape
 
 from engiagent.ask.figures import shown
 from engiagent.ask.plan import Plan
+from engiagent.report.charts.drawing import caption, draw
+from engiagent.report.charts.lanes import Bar, Lanes
 from engiagent.report.charts.markup import Element, element, render
 from engiagent.report.sections import Chart, Fact, Section, page_of_tables
 from engiagent.report.tables import Cell, DataTable, table_with_csv
@@ -31,7 +33,9 @@ def page(found: "Answered") -> str:
         for item in found.findings
     ]
     sections = [
-        Section("Findings", tables=(_findings(found),), kind="values cards"),
+        Section(
+            "Findings", tables=(_findings(found),), kind="values cards", charts=tuple(_bars(found))
+        ),
         Section("Plan", charts=(chart,)),
         Section("Calls", tables=(_calls(found),), kind="cards"),
     ]
@@ -43,6 +47,18 @@ def page(found: "Answered") -> str:
         numbers=numbers[:6],
         notes=list(notes(found)),
     )
+
+
+def _bars(found: "Answered") -> Iterator[Chart]:
+    """Yield a chart of bars for each unit that several findings have."""
+    units: dict[str, list[Bar]] = {}
+    for item in found.findings:
+        value = item["value"]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            units.setdefault(item["unit"] or "1", []).append(Bar(item["label"], 0.0, float(value)))
+    for number, (unit, bars) in enumerate((u, b) for u, b in units.items() if len(b) > 1):
+        lanes = Lanes("Findings", unit, tuple(bars), base=0.0)
+        yield Chart(2 + number, caption(lanes), draw(lanes, f"findings{number}"))
 
 
 def notes(found: "Answered") -> Sequence[str]:

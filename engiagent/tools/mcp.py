@@ -198,6 +198,9 @@ class _Desk:
         if params.name not in self.names and params.name in tools():
             wrong = f"{params.name} is not offered; {', '.join(sorted(self.names))} are"
             return answered(Observation(params.name, "failed", {"error": wrong}))
+        known = tools().get(params.name)
+        if known is not None:
+            arguments |= await _elicited(context, known, arguments)
         session, lock = self.sessions.setdefault(name, (Session(self.root), anyio.Lock()))
         async with lock:
             cancel, latest = threading.Event(), [params.name]
@@ -208,6 +211,32 @@ class _Desk:
                 await anyio.lowlevel.checkpoint()
                 group.cancel_scope.cancel()
         return answered(seen, session)
+
+
+async def _elicited(context: Context, known: Tool, given: Json) -> Json:
+    """Ask the user for required arguments that a call leaves open, where the client can ask.
+
+    What is declined stays open; the call then says what is missing.
+    """
+    declared, session = context.session.client_capabilities, context.session
+    asked = [a for a in known.arguments if a.required and a.name not in given]
+    plain = {"string", "number", "integer", "boolean"}
+    asked = [a for a in asked if a.schema.get("type") in plain or "enum" in a.schema]
+    if not asked or declared is None or declared.elicitation is None:
+        return {}
+    if not session.can_send_request:
+        return {}
+    form: Json = {"type": "object", "required": [a.name for a in asked], "properties": {}}
+    for argument in asked:
+        about = argument.to_schema()["description"]
+        kind: Json = {k: argument.schema[k] for k in ("type", "enum") if k in argument.schema}
+        form["properties"][argument.name] = {"type": "string", **kind, "description": about}
+    text = f"{known.name} needs {', '.join(form['required'])}."
+    found = await session.elicit_form(text, form, context.request_id)
+    content: Json = {}
+    if found.action == "accept" and found.content is not None:
+        content |= found.content
+    return content
 
 
 async def _beat(context: Context, latest: list[str], cancel: threading.Event) -> None:

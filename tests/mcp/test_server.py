@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from mcp_types import ElicitResult
 
 from engiagent.tools import tools
 from engiagent.tools.mcp import make_server
@@ -191,3 +192,32 @@ def test_who_gives_up_stops_the_work(tmp_path: Path, slow: list[str], mode: str)
 
     anyio.run(session)
     assert slow == ["cancelled"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_an_open_argument_is_asked_of_the_user(tmp_path: Path, mode: str) -> None:
+    shown = []
+
+    async def answer(context: Any, params: Any) -> ElicitResult:
+        shown.append(params)
+        return ElicitResult(action="accept", content={"name": "office"})
+
+    async def decline(context: Any, params: Any) -> ElicitResult:
+        return ElicitResult(action="decline")
+
+    async def session(reply: Any) -> Any:
+        server = make_server(tmp_path, chosen=["all"])
+        async with Client(server, mode=mode, elicitation_callback=reply) as client:
+            return await client.call_tool("config_create", {})
+
+    made = anyio.run(session, answer)
+    if shown:  # the protocol of 2026 gives a server of this kind no way to ask back
+        assert not made.is_error
+        assert made.structured_content["configuration"] == "office"
+        assert "config_create needs name" in shown[0].message
+    else:
+        assert made.is_error
+    refused = anyio.run(session, decline)
+    assert refused.is_error
+    assert "name" in text_of(refused)
+    assert shown or mode == "auto"
