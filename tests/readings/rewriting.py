@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from engiagent.agents.meeting import Nomenclature, Side, nomenclature, solve_reading
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.document import freeze, thaw
@@ -20,7 +18,7 @@ from engiagent.formulations.expansion import expand
 from engiagent.solvers.result import SolveOptions
 from engiagent.units.unit import conversion, parse_unit
 from engiagent.verify.documents import Bench, Declarations
-from engiagent.verify.series import Series
+from engiagent.verify.levels.stated import zeros
 from tests.blueprints import constraint
 from tests.written import listing
 
@@ -210,14 +208,3 @@ def edited(blueprint: Blueprint, change: Callable[[Json], None]) -> Blueprint:
     change(core)
     document = blueprint.to_dict() | {"core_model_elements": core}
     return Blueprint.from_dict(freeze(document) and document)
-
-
-def zeros(declarations: Declarations) -> dict[str, Series]:
-    """Return zero for every variable: which number does not matter to what is affine."""
-    points: dict[str, Series] = {}
-    for variable in declarations.core.decision_variables:
-        dims, _ = declarations.dims(variable.index)
-        shape, names = tuple(dim.size for dim in dims), tuple(dim.name for dim in dims)
-        unit = parse_unit(variable.unit or "1")
-        points[variable.name] = Series(variable.name, np.zeros(shape), unit, names)
-    return points

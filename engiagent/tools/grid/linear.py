@@ -18,16 +18,10 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
+from engiagent.tools.grid.documents import Parts, document
 from engiagent.tools.grid.feeders import Feeder
 from engiagent.tools.grid.network import Network
-from engiagent.tools.grid.programmes import (
-    Answer,
-    Parts,
-    Question,
-    curtailment,
-    document,
-    unit_parts,
-)
+from engiagent.tools.grid.programmes import Answer, Question, curtailment, unit_parts
 
 
 def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> Answer:

@@ -23,6 +23,7 @@ from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
 from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
+from engiagent.tools.grid.documents import Parts, document
 from engiagent.tools.grid.feeders import Feeder, Floats, Load
 from engiagent.tools.grid.network import Network, Reduced, load_current
 
@@ -176,7 +177,7 @@ class _Made:
         essence = f"{'Infeasibility' if slack else 'Injection'} of {self.feeder.name}"
         return document(essence, parts, self._goal())
 
-    def _nodes(self, parts: "Parts") -> None:
+    def _nodes(self, parts: Parts) -> None:
         network, bases = self.network, np.array(self.network.bases)
         entries = network.admittance.tocoo()
         scaled = entries.data * bases[entries.row] * bases[entries.col] / (BASE * 1e3)
@@ -191,7 +192,7 @@ class _Made:
         parts.variable("e", "n in N", (-HIGHEST, HIGHEST), "voltage, real")
         parts.variable("f", "n in N", (-HIGHEST, HIGHEST), "voltage, imaginary")
 
-    def _loads(self, parts: "Parts", flows: list[str]) -> None:
+    def _loads(self, parts: Parts, flows: list[str]) -> None:
         """Add loads: what each draws from the voltage across it."""
         if not self.loads:
             return
@@ -246,7 +247,7 @@ class _Made:
         for k, part in enumerate(("ir", "ii")):
             flows[k] += f" - sum(sign[l, i]*{part}[l] for (l, i) in A if i == n)"
 
-    def _units(self, parts: "Parts", flows: list[str]) -> None:
+    def _units(self, parts: Parts, flows: list[str]) -> None:
         """Add units: their powers, and the currents that these are at the voltage of their node."""
         if not self.units:
             return
@@ -269,14 +270,14 @@ class _Made:
         for k, part in enumerate(("jr", "ji")):
             flows[k] += f" + sum({part}[u] for (u, i) in At if i == n)"
 
-    def _slack(self, parts: "Parts", flows: list[str], most: Floats) -> None:
+    def _slack(self, parts: Parts, flows: list[str], most: Floats) -> None:
         parts.table("slack_max", "N", self.network.nodes, most, "greatest slack current")
         for k, part in enumerate(("slack_re", "slack_im")):
             limits = ("-slack_max[n]", "slack_max[n]")
             parts.variable(part, "n in N", limits, "slack current", role="decision")
             flows[k] += f" + {part}[n]"
 
-    def _bands(self, parts: "Parts", bands: Bands) -> None:
+    def _bands(self, parts: Parts, bands: Bands) -> None:
         low, high = np.transpose([bands.of(node) for node in self.network.nodes])
         parts.table("low", "N", self.network.nodes, low, "lowest voltage")
         parts.table("high", "N", self.network.nodes, high, "highest voltage")
@@ -284,7 +285,7 @@ class _Made:
         parts.rule("lowest", ["n in N"], f"{square} >= low[n]*low[n]", "Resource Capacity")
         parts.rule("highest", ["n in N"], f"{square} <= high[n]*high[n]", "Resource Capacity")
 
-    def _ratings(self, parts: "Parts") -> None:
+    def _ratings(self, parts: Parts) -> None:
         """Add the currents of rated branches, phase by phase."""
         rows = list(ratings(self.feeder, self.reduced))
         if not rows:
@@ -330,7 +331,7 @@ class _Made:
             "unit": "EUR/h",
         }
 
-    def _source(self, parts: "Parts") -> None:
+    def _source(self, parts: Parts) -> None:
         """Add the currents of the source, whose energy is paid for, and what the units' costs."""
         network, bases = (
             self.network,
@@ -379,7 +380,7 @@ class _Made:
         return point
 
 
-def unit_parts(parts: "Parts", units: Sequence[Unit]) -> None:
+def unit_parts(parts: Parts, units: Sequence[Unit]) -> None:
     """Add units: what they may feed in."""
     names = [unit.name for unit in units]
     parts.labels("U", names)
@@ -401,21 +402,6 @@ def curtailment(norm: Norm) -> dict[str, Any]:
     }[norm]
     unit = "kW^2" if norm == "L2" else "kW"
     return {"name": "curtailed", "sense": "minimize", "expression": formula, "unit": unit}
-
-
-def document(essence: str, parts: "Parts", goal: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a blueprint of one snapshot of a grid."""
-    return {
-        "schema": "engiagent-blueprint/1",
-        "kind": "programme",
-        "modeling_context": {
-            "problem_essence": essence,
-            "engineering_domain": "power grid",
-            "modeling_paradigm": "optimisation of a power flow",
-            "solution_scope": "one snapshot, to be executed by a power flow",
-        },
-        "core_model_elements": {**vars(parts), "objective_function": dict(goal)},
-    }
 
 
 @dataclass(frozen=True)
@@ -455,77 +441,3 @@ def ratings(feeder: Feeder, reduced: Reduced) -> Iterator[Rating]:
                     share = primitive[k, j] * factor * bases[other] / most
                     row[other] = row.get(other, 0j) + share
             yield Rating(branch.name, row, constant)
-
-
-class Parts:
-    """Lists of a blueprint's core."""
-
-    def __init__(self) -> None:
-        self.sets: list[Any] = []
-        self.parameters: list[Any] = []
-        self.decision_variables: list[Any] = []
-        self.expressions: list[Any] = []
-        self.constraints: list[Any] = []
-
-    def labels(self, name: str, elements: Sequence[str], of: str | None = None) -> None:
-        """Add a set of labels, or a subset of one."""
-        kind = {"kind": "labels"} if of is None else {"kind": "subset", "of": of}
-        self.sets.append({"name": name, **kind, "elements": list(elements)})
-
-    def tuples(self, name: str, of: Sequence[str], elements: Sequence[tuple[str, ...]]) -> None:
-        """Add a set of tuples of labels."""
-        listed = [list(element) for element in elements]
-        self.sets.append({"name": name, "kind": "tuples", "of": list(of), "elements": listed})
-
-    def table(
-        self,
-        name: str,
-        over: str,
-        keys: Sequence[Any],
-        values: Any,
-        what: str,
-        unit: str | None = None,
-    ) -> None:
-        """Add a parameter over a set."""
-        given: dict[str, Any] = {}
-        for key, value in zip(keys, values, strict=True):
-            if isinstance(key, str):
-                given[key] = float(value)
-            else:
-                given.setdefault(key[0], {})[key[1]] = float(value)
-        own = {} if unit is None else {"unit": unit}
-        source = {"kind": "assumption", "reason": "of the feeder's file or the question"}
-        self.parameters.append(
-            {"name": name, "index": [over], "value": given, "description": what, **own}
-            | {"source_reference": source}
-        )
-
-    def variable(
-        self,
-        name: str,
-        binder: str,
-        limits: tuple[Any, Any],
-        what: str,
-        unit: str | None = None,
-        role: str = "auxiliary",
-    ) -> None:
-        """Add a variable over one set."""
-        own = {} if unit is None else {"unit": unit}
-        self.decision_variables.append(
-            {"name": name, "index": [binder], "lower": limits[0], "upper": limits[1]}
-            | {"description": what, "role": role, **own}
-        )
-
-    def expression(self, name: str, binder: str, formula: str) -> None:
-        """Add a named expression over one set."""
-        self.expressions.append({"name": name, "index": [binder], "expression": formula})
-
-    def rule(
-        self, name: str, forall: Sequence[str], formula: str, kind: str, where: str | None = None
-    ) -> None:
-        """Add a constraint."""
-        own = {} if where is None else {"where": where}
-        self.constraints.append(
-            {"constraint_id": name, "name": name.replace("_", " "), "forall": list(forall), **own}
-            | {"expression": formula, "category": kind, "hard": True}
-        )

@@ -23,8 +23,8 @@ from engiagent.formulations.compile import compile_blueprint
 from engiagent.plant.source import nearest
 from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
+from engiagent.tools.grid.documents import Parts
 from engiagent.tools.grid.feeders import Floats
-from engiagent.tools.grid.programmes import Parts
 from engiagent.tools.places import inside
 
 CASES: Final = ("case9", "case14", "case30", "case39", "case57", "case118", "case300")
