@@ -170,3 +170,10 @@ def test_pictures_show_every_bus(tmp_path: Path) -> None:
     lines = [f for f in features if f["geometry"]["type"] == "LineString"]
     assert any(f["properties"]["loading"] for f in lines)
     assert ET.parse(tmp_path / "profile.svg").getroot().tag.endswith("svg")
+
+
+def test_a_column_without_numbers_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "day.csv").write_text("time,load\n2026-07-01T00:00,x\n2026-07-01T01:00,1\n")
+    said = refused("grid_time_series", tmp_path, case="ieee13", profiles="day.csv")
+    assert "the column 'load' has no numbers" in said
+    assert "is empty" in refused("grid_hosting_capacity", tmp_path, case="ieee13", low=1.1, high=1)

@@ -124,6 +124,12 @@ def profiles_of(feeder: Feeder, root: Path, file: str | None) -> Profiles:
     data = load_data_file(root, file, Conventions(), None)
     if data.axis is None:
         raise InputError("no column of time", path.name, expected="time stamps as 2026-01-31T00:00")
+    known = {data.time_column, *(c.name for c in data.series)}
+    odd = [
+        c.header for name, c in data.columns.items() if name not in known and c.name not in known
+    ]
+    if odd:
+        raise InputError(f"the column {odd[0]!r} has no numbers", path.name, expected="factors")
     seconds = np.asarray(data.axis.instants, dtype="datetime64[s]")
     stamps = tuple(str(stamp)[:16] for stamp in seconds)
     return Profiles(stamps, {c.header.lower(): c.numbers() for c in data.series})

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.errors import EngiagentError
+from engiagent.errors import EngiagentError, InputError
 from engiagent.io.schemawords import (
     COUNT,
     FLAG,
@@ -80,7 +80,12 @@ def _id(node: str) -> str:
 
 def _bands(feeder: Feeder, given: Json) -> Bands:
     own = bands_of(feeder, given.get("own_bands"))
-    return Bands(given.get("low", 0.95), given.get("high", 1.05), own)
+    low, high = given.get("low", 0.95), given.get("high", 1.05)
+    for name, (least, most) in {"the feeder": (low, high), **own}.items():
+        if least >= most:
+            said = f"the voltage band of {name} is empty"
+            raise InputError(said, found=f"{least:g}..{most:g}", expected="a lower end below it")
+    return Bands(low, high, own)
 
 
 def _executed(
