@@ -173,7 +173,7 @@ def test_pictures_show_every_bus(tmp_path: Path) -> None:
 
 
 def test_a_column_without_numbers_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "day.csv").write_text("time,load\n2026-07-01T00:00,x\n2026-07-01T01:00,1\n")
+    (tmp_path / "day.csv").write_text("time,load\n2026-07-01T00:00,x\n2026-07-01T01:00,y\n")
     said = refused("grid_time_series", tmp_path, case="ieee13", profiles="day.csv")
     assert "the column 'load' has no numbers" in said
     assert "is empty" in refused("grid_hosting_capacity", tmp_path, case="ieee13", low=1.1, high=1)
