@@ -13,6 +13,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Watch
 from engiagent.solvers.chain.solving import try_chain
+from engiagent.solvers.convex.multipliers import multipliers_at
 from engiagent.solvers.feasibility import ACCEPTED, netted, worst_violation
 from engiagent.solvers.goals import solve_goals
 from engiagent.solvers.measure import divided, factor_of, multiplied, told_divided
@@ -81,7 +82,7 @@ def solve(
             given = replace(options, backend=name, time_limit=left)
             found = _solve_measured(program, given, isolate, on_progress, cancel)
             proven = name in SELF_PROVEN and program.is_linear
-            return found if proven else _examined(program, found)
+            return found if proven else _priced(program, _examined(program, found))
 
         result = by(backend, options.time_limit)
         if others and result.status in GAVE_UP:
@@ -185,6 +186,16 @@ def _examined(program: Program, result: SolverResult) -> SolverResult:
     wrong = _told(program, "error", reason, result.solver, result.solver_version)
     counted = replace(wrong, iterations=result.iterations, nodes=result.nodes)
     return replace(counted, bound=result.bound)
+
+
+def _priced(program: Program, result: SolverResult) -> SolverResult:
+    """Return an optimum with its multipliers where the solver has handed over none."""
+    if result.x is None or result.status != "optimal":
+        return result
+    if result.row_dual is not None and result.column_dual is not None:
+        return result
+    found = multipliers_at(program, result.x)
+    return result if found is None else replace(result, row_dual=found[0], column_dual=found[1])
 
 
 def _nothing_to_decide(program: Program) -> SolverResult:
