@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from ruamel.yaml import YAML
 
 from engiagent.environment.controllers import by_rules, joined, ruled
 from engiagent.environment.environment import Environment
@@ -145,7 +145,9 @@ def test_the_case_of_the_paper_by_tools_equals_a_script_on_the_environment(tmp_p
 def calls(text: str) -> list[tuple[str, dict[str, Any]]]:
     """Read calls of tools: one a line, its name and its arguments in YAML."""
     rows = (row.partition(" ") for row in text.strip().splitlines())
-    return [(name, yaml.safe_load(arguments or "{}")) for name, _, arguments in rows]
+    return [
+        (name, YAML(typ="safe", pure=True).load(arguments or "{}")) for name, _, arguments in rows
+    ]
 
 
 EVERY = calls("""
