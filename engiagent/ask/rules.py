@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from engiagent.blueprint.grammar import python_expression
 from engiagent.errors import InputError
 
 _COMPARED: Final[Mapping[type, Callable[[Any, Any], Any]]] = {
@@ -41,7 +42,7 @@ FORM: Final = "as answer.cost.value < 40 and answer.notes == []"
 def checked(rule: str) -> ast.expr:
     """Return a rule as a tree that :func:`holds` can evaluate; refuse everything else."""
     try:
-        tree = ast.parse(rule.strip()[: _MOST + 1], mode="eval").body
+        tree = python_expression(rule.strip()[: _MOST + 1])
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InputError("the validation is no rule", found=repr(rule), expected=FORM) from None
     if len(rule) > _MOST or not all(map(_known, ast.walk(tree))):

@@ -12,6 +12,7 @@ no comprehensions but :data:`REDUCTIONS`, no calls but :data:`FUNCTIONS`.
 import ast
 import keyword
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -20,6 +21,9 @@ from typing import Any, Final
 
 from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.errors import EngiagentError
+
+_PYTHON_PARSES: Final = threading.RLock()
+"""One thread parses at a time: up to CPython 3.11.7 two at once fail (python/cpython#106905)."""
 
 MAX_LENGTH: Final = 4000
 MAX_DEPTH: Final = 150
@@ -310,6 +314,12 @@ def parse_binder(text: str) -> Binder:
     raise GrammarError(f"{text!r} is no binder", 1, "write it as 't in T'")
 
 
+def python_expression(text: str) -> ast.expr:
+    """Return the tree that Python's parser makes of an expression; its errors as they come."""
+    with _PYTHON_PARSES:
+        return ast.parse(text, mode="eval").body
+
+
 class _Reader:
     """One expression on its way from text to tree."""
 
@@ -357,7 +367,7 @@ class _Reader:
         # Leading blanks would be an indentation to Python; a bracket in their place keeps columns.
         bracketed = "(" + text[1:] + ")" if text[0] == " " else text
         try:
-            return ast.parse(bracketed, mode="eval").body
+            return python_expression(bracketed)
         except SyntaxError as error:
             raise self._syntax_error(error) from None
         except (RecursionError, MemoryError, ValueError):

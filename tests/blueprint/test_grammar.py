@@ -1,6 +1,9 @@
 """The grammar: a whitelist that reads what the language has, and refuses the rest at once."""
 
+import gc
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
@@ -100,6 +103,33 @@ def test_hostile_text_is_refused_or_read_at_once(name: str) -> None:
     with suppress(GrammarError):
         list(walk(parse(HOSTILE[name])))
     assert time.process_time() - start < 1.0
+
+
+class _Finalised:
+    """Garbage whose finaliser is Python: collected amid a parse, it lets other threads run."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        sum(range(20))
+
+
+def test_several_threads_parse_at_once() -> None:
+    def read(thread: int) -> None:
+        for turn in range(150):
+            _Finalised()
+            parse("+".join(f"a{thread}_{turn}[{term}] * b" for term in range(40)))
+
+    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(10, 2, 2)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(read, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*thresholds)
 
 
 @given(

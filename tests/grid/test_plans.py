@@ -117,7 +117,10 @@ def test_optimal_power_flow_has_the_published_objective(case: str, tmp_path: Pat
 
 def test_a_changed_case_agrees_with_pypower(tmp_path: Path) -> None:
     with quiet():
-        from pypower.api import case9, ppoption, rundcopf, runopf
+        from pypower.case9 import case9
+        from pypower.ppoption import ppoption
+        from pypower.rundcopf import rundcopf
+        from pypower.runopf import runopf
 
     tables = case9()
     tables["bus"][:, 2:4] *= 1.1

@@ -4,7 +4,6 @@ The engine is one of a process and keeps one circuit; :func:`opened` holds it wh
 use. Voltages are per unit of the nominal voltage to ground of their bus, nodes are ``bus.phase``.
 """
 
-import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -325,6 +324,7 @@ def _engine() -> Any:
         ) from None
     opendssdirect.Basic.AllowEditor(False)
     opendssdirect.Basic.AllowForms(False)
+    opendssdirect.Basic.AllowChangeDir(False)  # it would go where its file is
     return opendssdirect
 
 
@@ -348,15 +348,13 @@ def opened(case: str, root: Path, *, controlled: bool = False) -> Iterator[Feede
     """
     shipped = FEEDERS.get(case.lower())
     path = _shipped(shipped.file) if shipped is not None else _own(case, root)
-    dss, back = _engine(), Path.cwd()
     with _ENGINE:
+        dss = _engine()
         try:
             dss.Text.Command("Clear")
             dss.Text.Command(f'Compile "{path}"')
         except Exception as error:
             raise InputError(f"OpenDSS cannot read it: {error}", path.name) from None
-        finally:
-            os.chdir(back)  # the engine goes where its file is
         if not dss.Basic.NumCircuits():
             raise InputError("the file has no circuit", path.name, expected="New Circuit.…")
         lines = [] if shipped is None else list(shipped.extra)

@@ -442,7 +442,9 @@ def executed(case: Case, dispatch: Dispatch) -> Iterator[tuple[str, float]]:
     Generators hold the voltages and active powers of the dispatch; all but those of the reference.
     """
     with quiet():
-        from pypower.api import ppoption, runpf
+        # Not from pypower.api, which imports PYPOWER's own tests.
+        from pypower.ppoption import ppoption
+        from pypower.runpf import runpf
 
     live = case.in_service()
     tables = live.tables()
