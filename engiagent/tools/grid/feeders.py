@@ -4,10 +4,14 @@ The engine is one of a process and keeps one circuit; :func:`opened` holds it wh
 use. Voltages are per unit of the nominal voltage to ground of their bus, nodes are ``bus.phase``.
 """
 
+import ctypes
+import itertools
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -314,7 +318,25 @@ class Feeder:
         return dict(sorted(found.items()))
 
 
+@cache
+def _environment() -> Any:
+    """Give the process a block of environment variables that is never freed, and return it.
+
+    OpenDSS's Pascal runtime remembers the block that is there when it is loaded, and reads it again
+    in each thread that first calls it. The C library frees its own as soon as a variable is added.
+    """
+    if sys.platform != "linux":
+        return None
+    place = ctypes.c_void_p.in_dll(ctypes.CDLL(None), "environ")
+    now = ctypes.cast(place, ctypes.POINTER(ctypes.c_void_p))
+    count = next(k for k in itertools.count() if not now[k])
+    block = (ctypes.c_void_p * (count + 1))(*now[:count])
+    place.value = ctypes.addressof(block)
+    return block
+
+
 def _engine() -> Any:
+    _environment()
     try:
         import opendssdirect
     except ImportError:
