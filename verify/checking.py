@@ -26,15 +26,7 @@ from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.foreign import Reading
 from engiagent.verify.judging import optimality_level
-from engiagent.verify.levels import (
-    algebra,
-    goals,
-    optimality,
-    relaxation,
-    robust,
-    stated,
-    variables,
-)
+from engiagent.verify.levels import algebra, goals, relaxation, robust, stated, variables
 from engiagent.verify.levels.algebra import Outcome, Rule
 from engiagent.verify.levels.data import check_data
 from engiagent.verify.levels.goals import Objective
@@ -336,7 +328,7 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
     return _certificate(case, "no plan", reports, list(data.violations), missing, not_understood)
 
 
-def _of_the_text(case: Case, bench: Bench, own: optimality.Proof) -> optimality.Proof:
+def _of_the_text(case: Case, bench: Bench, own: algebra.Proof) -> algebra.Proof:
     """Return the proof that the requirements themselves allow nothing."""
     assert case.blueprint is not None
     assert case.requirements is not None
@@ -352,7 +344,7 @@ def _of_the_text(case: Case, bench: Bench, own: optimality.Proof) -> optimality.
     if found.proven:
         return replace(own, margin=found.margin)
     reason = "the blueprint allows nothing, but that the requirements allow nothing is not proven"
-    return optimality.Proof(None, own.weights, reason)
+    return algebra.Proof(None, own.weights, reason)
 
 
 def _middles(declarations: Declarations) -> dict[str, Series]:

@@ -34,9 +34,8 @@ from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, functions, values
 from engiagent.verify.clocks import within
 from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame, expand
-from engiagent.verify.places import Places, located
+from engiagent.verify.places import Places, expand_window, located, window
 from engiagent.verify.values import ONE, Floats, Ints, Value, constants_of
-from engiagent.verify.windows import expand_window, window
 
 HOUR = parse_unit("h")
 Compared = list[tuple[str, Value, Value]]

@@ -8,6 +8,7 @@ from functools import cache
 from engiagent.units.currencies import with_codes
 from engiagent.units.unit import CURRENCIES, Dimension, Unit, UnitError, parse_unit
 from engiagent.units.words import tons_settled
+from engiagent.verify.tolerances import TOLERANCES
 
 _SPACES = "\u00a0\u2009\u202f "
 _NUMBER = re.compile(
@@ -384,3 +385,8 @@ _COUNTS = (
 def without_counts(dimension: Dimension) -> Dimension:
     """Return a dimension without counts: a text seldom says ``per panel`` beside every price."""
     return tuple(part for part in dimension if part[0] not in _COUNTS)
+
+
+def close_to(a: float, b: float) -> bool:
+    """Whether two numbers are the same but for the rounding of a conversion; NaN is never."""
+    return bool(abs(a - b) <= TOLERANCES["parameter"] * max(abs(a), abs(b)))

@@ -11,8 +11,8 @@ from engiagent.verify.case import build_case, find_requirements
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.exact.addition import plain_objective
 from engiagent.verify.frames import Bools
+from engiagent.verify.levels.algebra import rows_of
 from engiagent.verify.levels.goals import evaluate_objective
-from engiagent.verify.levels.optimality import rows_of
 from engiagent.verify.levels.relaxation import Programme, programme_of
 from engiagent.verify.levels.relaxed import row_balanced, scaled
 from engiagent.verify.levels.sources import ProblemLike

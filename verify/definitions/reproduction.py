@@ -20,8 +20,7 @@ from engiagent.units.unit import parse_unit
 from engiagent.verify.case import input_hashes
 from engiagent.verify.certificate import LEVELS, Certificate
 from engiagent.verify.claims import AUTHOR_ONLY, ONLY_AUTHOR, Reading, overrides_of
-from engiagent.verify.definitions.bench import Bench, answers_of
-from engiagent.verify.definitions.chances import stream
+from engiagent.verify.definitions.bench import Bench, answers_of, stream
 from engiagent.verify.definitions.residuals import Outcome, check_claim, check_values
 from engiagent.verify.documents import Bench as PlainBench
 from engiagent.verify.documents import Declarations

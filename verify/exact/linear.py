@@ -33,9 +33,8 @@ from engiagent.verify.exact.bench import (
     written,
 )
 from engiagent.verify.frames import Bools
-from engiagent.verify.levels.algebra import Rule
+from engiagent.verify.levels.algebra import Row, Rule, rows_of
 from engiagent.verify.levels.forms import Form, implied_ends
-from engiagent.verify.levels.optimality import Row, rows_of
 from engiagent.verify.levels.relaxation import elastic
 from engiagent.verify.levels.relaxed import Proposer, Relaxation
 from engiagent.verify.levels.variables import bounds_of

@@ -10,8 +10,14 @@ from engiagent.blueprint.timeaxis import parse_step
 from engiagent.units.currencies import MATH
 from engiagent.units.unit import parse_unit
 from engiagent.verify.figures import figures
-from engiagent.verify.levels.restated import repeats_number, same_amount
-from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves, is_most_of
+from engiagent.verify.levels.sources import (
+    ProblemLike,
+    Span,
+    all_leaves,
+    is_most_of,
+    repeats_number,
+    same_amount,
+)
 from engiagent.verify.requirements import squeezed
 
 DEMANDS: Final = re.compile(

@@ -13,6 +13,7 @@ from engiagent.verify import arithmetic, values
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.figures import (
     Figure,
+    close_to,
     figures,
     says_nothing,
     says_otherwise_nothing,
@@ -21,7 +22,7 @@ from engiagent.verify.figures import (
     without_counts,
 )
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
-from engiagent.verify.levels.literals import Tracing, close_to
+from engiagent.verify.levels.literals import Tracing
 from engiagent.verify.levels.sources import ProblemLike, Source, unit_elsewhere, words_of
 from engiagent.verify.requirements import squeezed
 

@@ -14,8 +14,7 @@ from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
 from engiagent.slots import COMPONENTS
 from engiagent.units.unit import parse_unit
-from engiagent.verify.declared import declared_of
-from engiagent.verify.documents import Bench
+from engiagent.verify.documents import Bench, declared_of
 from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.frames import MissingQuantity, label_of
 from engiagent.verify.levels.algebra import Outcome, Rule, check_rules

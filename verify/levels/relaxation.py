@@ -20,10 +20,10 @@ from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools, EvaluationError
+from engiagent.verify.levels.algebra import DualBound, Proof, Row, rows_of
 from engiagent.verify.levels.forms import Columns, Form, implied_ends, stacked, widened
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.minorants import blocks_of, pieces_of, resized
-from engiagent.verify.levels.optimality import DualBound, Proof, Row, rows_of
 from engiagent.verify.levels.relaxed import Proposer, Relaxation, proven_bound, weights_of
 from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers

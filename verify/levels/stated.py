@@ -15,8 +15,8 @@ from engiagent.blueprint.grammar import Reduce, Ref, parse, parse_binder, walk
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.levels.algebra import Row, rows_of
 from engiagent.verify.levels.execution import Plant, physical_rows
-from engiagent.verify.levels.optimality import Row, rows_of
 from engiagent.verify.levels.variables import Bounds
 from engiagent.verify.requirements import Requirements
 from engiagent.verify.series import Series

@@ -12,8 +12,7 @@ import numpy as np
 from engiagent.blueprint.document import Core, VariableDef
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, values
-from engiagent.verify.declared import bound_of, declared_value
-from engiagent.verify.documents import Bench
+from engiagent.verify.documents import Bench, bound_of, declared_value
 from engiagent.verify.frames import Bools, EvaluationError
 from engiagent.verify.levels.algebra import Outcome, Rule, most_telling, outcome, record, worst_of
 from engiagent.verify.relations import Part, slack_of

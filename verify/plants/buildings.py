@@ -11,7 +11,7 @@ from engiagent.models import ThermalNetwork, ThermalZone
 from engiagent.models.buildings import H_MS, HeatNetwork, Link, Node, Zone5R1C
 from engiagent.models.hvac.fluids import DRY_AIR_HEAT
 from engiagent.verify.frames import EvaluationError, MissingQuantity
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
 from engiagent.verify.plants.unit import Unit, known, row, size, written
 from engiagent.verify.requirements import Dynamics

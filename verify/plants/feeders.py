@@ -17,7 +17,7 @@ from engiagent.models.grids.tree import Tree
 from engiagent.slots import COMPONENTS
 from engiagent.verify.frames import EvaluationError, MissingQuantity
 from engiagent.verify.levels.execution import flow_of
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Result, Run
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.values import Floats

@@ -8,7 +8,7 @@ import numpy as np
 from engiagent.models.engines import ExtractionChp, Genset, GensetState, PartLoadChp
 from engiagent.models.renewables import PVWATTS_LOSS, PvArray, WindTurbine
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.switching import ONLY_WITH, Switched, switched
 from engiagent.verify.plants.unit import Unit

@@ -3,7 +3,7 @@
 import numpy as np
 
 from engiagent.verify.frames import EvaluationError, MissingQuantity
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.unit import Unit, size
 from engiagent.verify.tolerances import TOLERANCES

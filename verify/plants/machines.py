@@ -11,7 +11,7 @@ from engiagent.models.hvac.curves import EVERYWHERE, Biquadratic, Polynomial, Su
 from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
 from engiagent.models.hvac.machines import Boiler, CarnotCop, Chiller, HeatPump
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.switching import ONLY_WITH, Machine, Operated, by_table, operated
 from engiagent.verify.plants.unit import Unit, known, row, size, written

@@ -16,7 +16,7 @@ from engiagent.models.battery import (
 )
 from engiagent.models.ev import Sessions, Vehicle
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Run, Trajectory
 from engiagent.verify.plants.unit import Unit, chosen, known, row, written
 from engiagent.verify.tolerances import TOLERANCES

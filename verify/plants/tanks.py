@@ -9,7 +9,7 @@ from engiagent.models import Battery
 from engiagent.models.hvac.fluids import SPECIFIC_HEAT
 from engiagent.models.storage import IceTankCurves, MixedTank, StratifiedTank
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
 from engiagent.verify.plants.stores import DEMANDS, LIMITS, SUPPLIES, WAYS, energy_of, storage_rows
 from engiagent.verify.plants.unit import Unit, known, row
