@@ -46,11 +46,6 @@ class Declarations:
         """Every declared set with its elements."""
         return {s.name: self._elaboration.index_set(s.name) for s in self.core.sets}
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Parameters that the problem does not give."""
-        return self._elaboration.missing
-
     @cached_property
     def _cache(self) -> dict[str, Symbol]:
         return {}

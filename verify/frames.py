@@ -12,7 +12,7 @@ import numpy.typing as npt
 from engiagent.blueprint.grammar import Binder, Node
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
-from engiagent.verify.values import Floats, Ints, Value
+from engiagent.verify.values import Ints, Value
 
 MAX_PAIRS: Final = 400_000_000
 CHUNK: Final = 4_000_000
@@ -47,11 +47,6 @@ class Symbol:
     defined: Bools | None = None  # where a sparse variable exists; None when everywhere
     # values before the first period, latest first, for a variable that declares them
     before: Value | None = None
-
-    @property
-    def count(self) -> int:
-        """How many elements the grid has."""
-        return math.prod(dim.size for dim in self.dims)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +192,3 @@ def counted(count: int) -> Ints:
 def whole_grid(dims: tuple[IndexSet, ...], binders: tuple[Binder, ...]) -> Frame:
     """Return the frame of a full grid, in the flattened order of :class:`Symbol`."""
     return Frame(math.prod(dim.size for dim in dims), _bind_all(binders, list(dims)))
-
-
-def finite(data: Floats) -> bool:
-    """Whether every number is finite."""
-    return bool(np.isfinite(data).all())

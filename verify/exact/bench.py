@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.grammar import Call, Node, Reduce, Ref
+from engiagent.blueprint.grammar import Node, Reduce
 from engiagent.blueprint.sets import IndexSet
 from engiagent.units.unit import Unit
 from engiagent.verify import values
@@ -120,10 +120,6 @@ class ExactEvaluator(Evaluator):
     def inner(self, node: Reduce, frame: Frame) -> tuple[Frame, Ints]:
         """Return the rows that a reduction runs over, and the row that each belongs to."""
         return self.floating.inner(node, frame)
-
-    def one_step_back(self, node: Call, frame: Frame) -> tuple[Bools, Ref]:
-        """Return on which rows ``prev`` has no earlier value, and its reference moved."""
-        return self.floating.one_step_back(node, frame)
 
     def number(self, node: Node, frame: Frame) -> Value:
         """Return the numbers of a node, one per row."""

@@ -45,7 +45,7 @@ class Plant:
 
     def of(self, unit: Dynamics) -> Unit:
         """Return a declared unit with its numbers."""
-        return Unit(self, unit)
+        return Unit(**{**vars(unit), "plant": self})
 
     def quantity(
         self, name: str, over: IndexSet, unit_text: str, element: Element | None = None
@@ -117,8 +117,7 @@ class Plant:
                 if split is None:
                     yield from ([u] for u in alike)
                 else:
-                    parts = split([self.of(u) for u in alike])
-                    yield from ([part.declared for part in group] for group in parts)
+                    yield from map(list, split([self.of(u) for u in alike]))
                 done.add(unit.model)
 
     def executed(self, unit: Dynamics) -> Run:

@@ -69,7 +69,7 @@ def zone_network(zones: Sequence[Unit]) -> tuple[ThermalNetwork, Floats, list[Fl
 def _zones(zones: Sequence[Unit]) -> Run:
     model, start, claimed = zone_network(zones)
     plant, hours = zones[0].plant, zones[0].hours
-    heats = [{word: plant.heat(zone.declared, word) for word in POWERS} for zone in zones]
+    heats = [{word: plant.heat(zone, word) for word in POWERS} for zone in zones]
     if all(found is None for pair in heats for found in pair.values()):
         raise MissingQuantity(zones[0].names("heating")[0])
     ambient = [zone.slot("ambient_temperature") for zone in zones]
@@ -383,7 +383,7 @@ def _served(unit: Unit, flow: Floats) -> list[tuple[Floats, Floats]]:
     if unit.connections.get("zone") is not None:
         return [(flow, _room(unit))]
     boxes = [
-        Unit(unit.plant, u)
+        unit.plant.of(u)
         for u in unit.plant.units
         if u.model == "vav_box" and u.connections.get("air_handler") == unit.name
     ]
@@ -405,7 +405,7 @@ def _partner(unit: Unit, port: str, model: str) -> Unit:
     found = next((u for u in unit.plant.units if u.name == name and u.model == model), None)
     if found is None:
         raise EvaluationError(f"{unit.name} is connected to no {model}; name one as its {port}")
-    return Unit(unit.plant, found)
+    return unit.plant.of(found)
 
 
 ENTRIES = {

@@ -10,7 +10,7 @@ from engiagent.models.renewables import PVWATTS_LOSS, PvArray, WindTurbine
 from engiagent.verify.frames import EvaluationError
 from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Run
-from engiagent.verify.plants.switching import ONLY_WITH, Switched, switched
+from engiagent.verify.plants.switching import ONLY_WITH, Switched, running_limits, switched
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.values import Floats
 
@@ -90,7 +90,7 @@ def _rate(unit: Unit, model: Genset, base: str, state: Switched, each: Floats) -
     powers = unit.table("fuel_power")
     if powers is None or len(powers) != len(table):
         raise EvaluationError(f"{unit.name} needs one fuel_power for each fuel_rate")
-    return state.running * np.interp(each, powers, table)
+    return np.where(state.on > 0, np.interp(each, powers, table), 0.0)
 
 
 def _limits(unit: Unit, model: Genset, state: Switched, power: Floats) -> Iterator[Excess]:
@@ -100,12 +100,8 @@ def _limits(unit: Unit, model: Genset, state: Switched, power: Floats) -> Iterat
         most = unit.largest("reserve_max") * state.on
         spare = np.minimum(state.on * rated - given, np.where(state.on > 0, most, 0.0))
         yield unit.excess("limit", "reserve", reserve - spare, rated, "more than the set can add")
-    yield unit.sign("power", given, rated)
-    yield unit.excess(
-        "capacity", "power", given - state.on * rated, rated, "above the rated power of what runs"
-    )
-    least = state.on * unit.need("minimum_load") * rated
-    yield unit.excess("least", "power", least - power, rated, "below the least load of what runs")
+    least = unit.need("minimum_load") * rated
+    yield from running_limits(unit, state, "power", given, rated, (least, rated))
     if np.isinf(model.ramp_up) and np.isinf(model.ramp_down):
         return
     if state.count > 1:
@@ -150,21 +146,7 @@ def _engine(unit: Unit) -> Run:
     thrown = unit.optional("dumped")
     excesses = (
         *unit.between("dumped", thrown, state.on * heat, rated, "more than there is"),
-        unit.sign("power", given, rated),
-        unit.excess(
-            "capacity",
-            "power",
-            given - state.on * rated,
-            rated,
-            "above the rated power of what runs",
-        ),
-        unit.excess(
-            "least",
-            "power",
-            state.on * chp.minimum_power - power,
-            rated,
-            "below the least load of what runs",
-        ),
+        *running_limits(unit, state, "power", given, rated, (chp.minimum_power, rated)),
     )
     results = (
         unit.result(

@@ -1,6 +1,6 @@
 """Machines alike: how many run, starts and stops, and what part load takes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,11 +39,6 @@ class Switched:
     stated: bool  # whether it switches: what runs then does so for whole periods
     results: tuple[Result, ...]
     excesses: tuple[Excess, ...]
-
-    @property
-    def running(self) -> Floats:
-        """1 where any of them runs, else 0."""
-        return np.where(self.on > 0, 1.0, 0.0)
 
     def each(self, total: Floats) -> Floats:
         """Return what one running unit has of a total; 0 where none runs."""
@@ -166,19 +161,29 @@ def operated(unit: Unit, machine: Machine, output: Floats, word: str) -> Operate
         table = [machine.input_at(np.full(held.shape, knot)) for knot in knots]
         own = between(held, knots, table)
         declared = state.on * own + state.count * machine.standing
-    top = machine.most * machine.capacity
-    excesses = [
-        unit.sign(word, output, scale),
-        unit.excess(
-            "capacity", word, output - state.on * top, scale, "above the capacity of what runs"
-        ),
-    ]
-    if machine.least > 0 and (state.stated or not machine.cycles):
-        low = state.on * machine.least * machine.capacity - output
-        excesses.append(
-            unit.excess("least", word, low, scale, "below the least part load of what runs")
-        )
-    return Operated(state, declared, exact, (*excesses, *state.excesses))
+    held_low = machine.least > 0 and (state.stated or not machine.cycles)
+    low = machine.least * machine.capacity if held_low else None
+    ends = low, machine.most * machine.capacity
+    limits = running_limits(unit, state, word, output, scale, ends)
+    return Operated(state, declared, exact, (*limits, *state.excesses))
+
+
+def running_limits(
+    unit: Unit,
+    state: Switched,
+    word: str,
+    given: Floats,
+    scale: float,
+    ends: tuple[Floats | float | None, Floats | float],
+) -> Iterator[Excess]:
+    """Yield how far a series leaves the ends of one running machine, times their number."""
+    least, most = ends
+    yield unit.sign(word, given, scale)
+    over = given - state.on * most
+    yield unit.excess("capacity", word, over, scale, "above the capacity of what runs")
+    if least is not None:
+        below = state.on * least - np.maximum(given, 0.0)
+        yield unit.excess("least", word, below, scale, "below the least load of what runs")
 
 
 def between(at: Floats, knots: Floats, table: Sequence[Floats]) -> Floats:
