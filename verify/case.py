@@ -177,7 +177,6 @@ def declared_units(
 
 
 def _known_states(plant: Plant) -> dict[str, tuple[float, int]]:
-    """Return by quantity the first value in SI and the number of periods."""
     first: dict[str, tuple[float, int]] = {}
     for unit in plant.units:
         for word, slot in STARTS.items():
@@ -229,11 +228,3 @@ def missing_parameters(case: Case) -> list[str]:
     if case.blueprint is None:
         return []
     return sorted(p.name for p in case.blueprint.core.parameters if p.status == "missing")
-
-
-def input_hashes(problem: ProblemLike) -> dict[str, str]:
-    """Return the hash of the problem's text and of every file of its data."""
-    known = problem.sha256
-    if isinstance(known, Mapping):
-        return {str(name): str(digest) for name, digest in known.items()}
-    return {"problem.md": str(known)}

@@ -1,15 +1,25 @@
 """The certificate: what was checked, on which inputs, with which outcome; the same bytes always."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
+from engiagent.blueprint.document import Blueprint
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.shows import Shows
-from engiagent.verify.claims import CLAIMS, EVIDENCE, GRADES, Reading, plan_of, verdict_of
-from engiagent.verify.findings import finite_or_none
+from engiagent.verify.claims import (
+    CLAIMS,
+    EVIDENCE,
+    GRADES,
+    Claim,
+    Reading,
+    overrides_of,
+    plan_of,
+    verdict_of,
+)
+from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.verdicts import VERDICTS
 
 SCHEMA: Final = "engiagent-certificate/2"
@@ -179,6 +189,7 @@ def _or_null(fields: _Schema, description: str) -> _Schema:
 # --- the certificate ----------------------------------------------------------------------
 
 
+UNCHECKED: Final = Report("unchecked", {"findings": ["there is nothing to check"]})
 LEVELS: Final = ("data", "algebra", "physics", "optimality")
 _FIELDS: Final[Mapping[str, Any]] = {
     key: kind for key, kind in certificate_schema()["properties"].items() if key != SEAL
@@ -269,6 +280,45 @@ class Certificate(Shows):
         for key, kind in _FIELDS.items():
             data[key] = tuple(data[key]) if kind.get("type") == "array" else data[key]
         return cls(**data)
+
+
+def certificate_of(
+    problem: Any,
+    blueprint: Blueprint | None,
+    claim: Claim,
+    reports: Mapping[str, Report],
+    violations: Sequence[Violation],
+    reading: Reading,
+    *,
+    inputs: Mapping[str, str],
+    **fields: Any,
+) -> Certificate:
+    """Return the certificate of what the levels report, with the verdict that follows from it.
+
+    ``inputs``: hashes beside those of the problem and the blueprint. ``fields``: as they are.
+    """
+    import numpy as np  # certificates are read where no number is checked
+
+    import engiagent
+    from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
+
+    known = (
+        problem.sha256 if isinstance(problem.sha256, Mapping) else {"problem.md": problem.sha256}
+    )
+    own = {} if blueprint is None else {"blueprint": blueprint.sha256}
+    return Certificate(
+        verdict="undecided",
+        problem=problem.id,
+        plan={"claim": claim},
+        overrides=tuple(item.to_dict() for item in overrides_of(blueprint)),
+        inputs={**{str(name): str(digest) for name, digest in known.items()}, **inputs, **own},
+        levels={name: reports.get(name, UNCHECKED).to_dict() for name in LEVELS},
+        violations=tuple(violation.to_dict() for violation in violations),
+        tolerances=TOLERANCES,
+        tolerances_sha256=tolerances_sha256(),
+        versions={"engiagent": engiagent.__version__, "numpy": np.__version__},
+        **fields,
+    ).judged(reading=reading)
 
 
 def read_certificate(text: str, file: str = "certificate.json") -> dict[str, Any]:

@@ -16,11 +16,10 @@ from engiagent.verify.case import (
     build_case,
     declared_units,
     find_requirements,
-    input_hashes,
     missing_parameters,
 )
-from engiagent.verify.certificate import Certificate
-from engiagent.verify.claims import ONLY_AUTHOR, Claim, overrides_of
+from engiagent.verify.certificate import UNCHECKED, Certificate, certificate_of
+from engiagent.verify.claims import ONLY_AUTHOR, Claim
 from engiagent.verify.claims import Reading as TextReading
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.findings import Report, Violation, finite_or_none
@@ -34,11 +33,9 @@ from engiagent.verify.levels.physics import check_physics
 from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.requirements import Requirements, quote_findings
 from engiagent.verify.series import Series
-from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
 from engiagent.verify.vocabulary import is_state
 
 TEXTS, BLUEPRINTS = "the text's objective", "the blueprint's objective"
-UNCHECKED = Report("unchecked", {"findings": ["there is nothing to check"]})
 
 
 def check(
@@ -176,7 +173,6 @@ def _data_level(case: Case, bench: Bench | None) -> tuple[Report, list[str]]:
 def _rules(
     case: Case, by_text: Bench | None, by_blueprint: Bench | None
 ) -> tuple[list[Outcome], list[tuple[Bench, Sequence[Rule]]]]:
-    """Return the outcome of all rules: the text's own first, then the blueprint's."""
     outcomes: list[Outcome] = []
     benches: list[tuple[Bench, Sequence[Rule]]] = []
     if by_text is not None and case.requirements is not None:
@@ -253,7 +249,6 @@ def _objective(
 
 
 def _declared_objective(bench: Bench, core: Core) -> Objective:
-    """Return the blueprint's objective, at its worst where it depends on what is uncertain."""
     nominal = goals.evaluate_declared(bench, core)
     uncertain = robust.swung(bench, core)
     return nominal if uncertain is None else robust.robust_objective(uncertain, core, nominal)
@@ -303,7 +298,6 @@ def _states(core: Core) -> Iterator[tuple[str, str]]:
 
 
 def _infeasible(case: Case, missing: list[str]) -> Certificate:
-    """Check the claim that no plan is allowed."""
     reports = {"data": UNCHECKED, "algebra": UNCHECKED, "physics": UNCHECKED}
     if case.blueprint is None:
         finding = "a claim of infeasibility needs its blueprint"
@@ -375,36 +369,23 @@ def _certificate(
     objective: Mapping[str, Any] | None = None,
     bound: Mapping[str, Any] | None = None,
 ) -> Certificate:
-    import engiagent
-
-    inputs = input_hashes(case.problem)
-    inputs["schedule"] = case.digest()
-    if case.blueprint is not None:
-        inputs["blueprint"] = case.blueprint.sha256
+    inputs = {"schedule": case.digest()}
     if case.requirements is not None:
         inputs["requirements"] = case.requirements.sha256
-    levels = {
-        name: reports.get(name, UNCHECKED).to_dict()
-        for name in ("data", "algebra", "physics", "optimality")
-    }
-    reading = _what_is_open(case, claim, reports.get("data", UNCHECKED), not_understood)
-    return Certificate(
-        verdict="undecided",
-        problem=case.problem.id,
-        plan={"claim": claim},
-        overrides=tuple(item.to_dict() for item in overrides_of(case.blueprint)),
+    return certificate_of(
+        case.problem,
+        case.blueprint,
+        claim,
+        reports,
+        violations,
+        _what_is_open(case, claim, reports.get("data", UNCHECKED), not_understood),
         inputs=inputs,
         objective=objective,
         bound=bound,
-        levels=levels,
-        violations=tuple(violation.to_dict() for violation in violations),
         missing=tuple(missing),
         not_understood=tuple(not_understood),
         notes=tuple(case.notes),
-        tolerances=TOLERANCES,
-        tolerances_sha256=tolerances_sha256(),
-        versions={"engiagent": engiagent.__version__, "numpy": np.__version__},
-    ).judged(reading=reading)
+    )
 
 
 def _what_is_open(

@@ -21,7 +21,6 @@ def axis_of(index_set: IndexSet) -> TimeAxis:
 
 
 def _common(one: IndexSet, other: IndexSet) -> tuple[Floats, Floats]:
-    """Return the edges of two time sets in seconds from one moment."""
     first, second = axis_of(one), axis_of(other)
     if not first.counts_as(second):
         raise EvaluationError(f"{one.name} and {other.name} cannot be laid side by side")

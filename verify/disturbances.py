@@ -214,7 +214,6 @@ def _run(
     noise: Mapping[tuple[str, str], Floats],
     symbols: Mapping[str, Symbol],
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the outcome of every limit in one run, and what could not be run."""
     declarations = plant.bench.declarations.with_parameters(symbols)
     bench = Bench(declarations, plant.bench.series)
     site = Plant(bench, plant.units, noise=noise)

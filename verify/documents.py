@@ -98,11 +98,9 @@ class Declarations:
         return Symbol(name, table.sets, self._constant(numbers, unit_of(definition)))
 
     def _constant(self, numbers: Floats, unit: Unit) -> Value:
-        """Return the numbers of a table, which are in ``unit``."""
         return values.constant(numbers, unit)
 
     def _evaluator(self) -> Evaluator:
-        """Return what evaluates parameters that are expressions."""
         return Evaluator(Environment(self.sets, {}, self.parameter))
 
     def _evaluated(self, name: str, text: str) -> Symbol | None:
@@ -388,7 +386,6 @@ class DeclaredBench(Bench):
         return replace(symbol, value=self._at(symbol.value, None))
 
     def _at(self, value: Value, reach: Floats | None) -> Value:
-        """Return a variable at what is declared for it."""
         largest = self.largest(value.unit)
         if reach is None:
             data = values.wide(np.array([largest]), value.data.size)

@@ -339,7 +339,6 @@ class Evaluator:
         )
 
     def _numbers(self, parts: Sequence[Node], frame: Frame) -> list[Value]:
-        """Return the numbers of a comparison, none of which may depend on a variable."""
         found = arithmetic.align_chain([self._clock_or_number(part, frame) for part in parts])
         if any(value.degree for value in found):
             raise EvaluationError("a condition may use indices and parameters only")

@@ -154,7 +154,6 @@ def expand(
 
 
 def _bind(binders: tuple[Binder, ...], members: list[IndexSet], flat: Ints) -> dict[str, Elements]:
-    """Return the elements that positions of the product of the sets stand for."""
     names: dict[str, Elements] = {}
     for binder, member in zip(reversed(binders), reversed(members), strict=True):
         flat, here = np.divmod(flat, max(member.size, 1))
@@ -174,7 +173,6 @@ def _bind(binders: tuple[Binder, ...], members: list[IndexSet], flat: Ints) -> d
 
 
 def _bind_all(binders: tuple[Binder, ...], members: list[IndexSet]) -> dict[str, Elements]:
-    """Return the elements of the whole product of the sets, in order."""
     count = math.prod(member.size for member in members)
     if len(binders) == 1 and len(binders[0].names) == 1 and count:
         return {binders[0].names[0]: Elements(members[0], counted(count), 0)}

@@ -132,7 +132,6 @@ def not_below_zero(evaluator: "Evaluator", what: str, value: Value, frame: Frame
 def _note(
     evaluator: "Evaluator", text: str, excess: Floats, tolerance: Floats, unit: Unit, frame: Frame
 ) -> None:
-    """Note the row that lies furthest outside a domain."""
     row = int(np.argmax(excess - tolerance))
     factor = unit.scale
     amount = float(excess[row]) / factor

@@ -61,7 +61,6 @@ def optimality_level(
 def _of_the_blueprint(
     case: Case, bench: Bench, core: Core, own: Objective, findings: list[str], broken: bool
 ) -> list[tuple[float, str]]:
-    """Return the bounds that can be recomputed of the blueprint, with their methods."""
     options: list[tuple[float, str]] = []
     unit = parse_unit(own.unit)
     plain = own.node.degree < 2 and not own.terms and only_affine(bench, core)
@@ -116,7 +115,6 @@ def _of_the_text(
 
 
 def _searched(case: Case, bench: Bench | None, own: Objective) -> bool:
-    """Whether a search over cases may bring a bound that no multipliers can prove."""
     if case.blueprint is None or bench is None:
         return False
     core = case.blueprint.core
@@ -157,7 +155,6 @@ def _judge_gap(
     claimed: dict[str, Any],
     findings: list[str],
 ) -> tuple[Report, dict[str, Any] | None]:
-    """Compare the objective with the sharper of the bounds, and say whose it is."""
     least = own.sense == "minimize"
     options = sorted(options, key=lambda item: item[0], reverse=not least)
     recomputed = options[-1][0] if options else None

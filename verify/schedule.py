@@ -292,7 +292,6 @@ class _Assigning:
     # -- units ----------------------------------------------------------------------------------
 
     def _unit(self, name: str, column: Column, expected: Unit | None) -> Unit:
-        """Return the unit of a column: stated, expected, or none."""
         text = column.unit
         try:
             unit = None if text is None else resolve_unit(text) or parse_unit(text)
@@ -334,7 +333,6 @@ class _Assigning:
     def _on_time(
         self, name: str, definition: VariableDef | None, column: Column, unit: Unit
     ) -> Series:
-        """Return a column as a series, aligned with the time set that it belongs to."""
         data, dims, zoned = column.data, column.dims, False
         marks: dict[str, Coordinate] = {}
         for axis, dim in enumerate(dims):

@@ -17,9 +17,8 @@ from engiagent.blueprint.document import Blueprint, ConstraintDef, DesignDef
 from engiagent.blueprint.grammar import parse
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit
-from engiagent.verify.case import input_hashes
-from engiagent.verify.certificate import LEVELS, Certificate
-from engiagent.verify.claims import AUTHOR_ONLY, ONLY_AUTHOR, Reading, overrides_of
+from engiagent.verify.certificate import LEVELS, Certificate, certificate_of
+from engiagent.verify.claims import AUTHOR_ONLY, ONLY_AUTHOR, Reading
 from engiagent.verify.definitions.bench import Bench, answers_of, stream
 from engiagent.verify.definitions.residuals import Outcome, check_claim, check_values
 from engiagent.verify.documents import Bench as PlainBench
@@ -28,7 +27,6 @@ from engiagent.verify.findings import Report, Violation
 from engiagent.verify.frames import EvaluationError, Frame
 from engiagent.verify.levels.data import check_data
 from engiagent.verify.levels.sources import ProblemLike
-from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
 
 UNCHECKED = Report("unchecked", {"findings": ["not reached"]})
 
@@ -65,31 +63,23 @@ def reproduce(
             found.notes.append(
                 "nothing is claimed; the computed values were reproduced or not as they are"
             )
-    import engiagent
-
-    violations = [v.to_dict() for report in found.levels.values() for v in report.violations]
-    return Certificate(
-        verdict="undecided",
-        problem=problem.id,
-        plan={"claim": "answer"},
-        overrides=tuple(item.to_dict() for item in overrides_of(blueprint)),
-        inputs={**input_hashes(problem), "blueprint": blueprint.sha256, **found.inputs},
+    return certificate_of(
+        problem,
+        blueprint,
+        "answer",
+        {name: found.levels.get(name, UNCHECKED) for name in LEVELS},
+        [v for report in found.levels.values() for v in report.violations],
+        _what_is_open(reading, found.levels.get("data", UNCHECKED)),
+        inputs=found.inputs,
         objective=found.objective,
-        levels={name: found.levels.get(name, UNCHECKED).to_dict() for name in LEVELS},
-        violations=tuple(violations),
         missing=missing,
         not_understood=tuple(found.not_understood),
         notes=tuple(found.notes),
-        tolerances=TOLERANCES,
-        tolerances_sha256=tolerances_sha256(),
-        versions={"engiagent": engiagent.__version__},
-    ).judged(reading=_what_is_open(reading, found.levels.get("data", UNCHECKED)))
+    )
 
 
 @dataclass
 class _Found:
-    """What a check has found so far, as the certificate has it."""
-
     levels: dict[str, Report] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)
@@ -195,14 +185,10 @@ def _rule(name: str, text: str, source: Any, where: str | None = None) -> Constr
 
 
 def _what_is_open(reading: Reading, data: Report) -> Reading:
-    """Return the reading with the numbers and sentences of the text that remain open."""
     if reading.grade == "stated" or reading.open:
         return reading
     findings = () if data.status == "pass" else data.body.get("findings", ())
     return reading.leaving(ONLY_AUTHOR, *map(str, findings))
-
-
-OPTIMALITY = "optimality"
 
 
 @dataclass
@@ -243,22 +229,18 @@ def check_design(blueprint: Blueprint, folder: Any, chosen: Bench) -> tuple[Repo
         return Report("unchecked", body), objective
     place = {c.name: float(chosen.answers[c.name].values) for c in design.choices}
     slack = 1e-9 * max(abs(merit), abs(ranking.best))
+    message = None
     if not sign * merit <= ranking.best + slack:
         better = ", ".join(f"{n} = {v:g}" for n, v in ranking.at.items())
         message = f"the point {better} has a better merit than the one that is called the best"
-        return Report(
-            "fail", body, (Violation(OPTIMALITY, "design", "design", message),)
-        ), objective
-    if not any(_same(place, point) for point in points(design)):
+    elif not any(_same(place, point) for point in points(design)):
         message = "the chosen point is none of the design's points"
-        return Report(
-            "fail", body, (Violation(OPTIMALITY, "design", "design", message),)
-        ), objective
-    for column in _other_table(chosen, ranking.table):
-        message = f"the column {column} of the design's points is not what the design gives"
-        return Report(
-            "fail", body, (Violation(OPTIMALITY, "design", "design", message),)
-        ), objective
+    else:
+        for column in _other_table(chosen, ranking.table):
+            message = f"the column {column} of the design's points is not what the design gives"
+    if message is not None:
+        wrong = Violation("optimality", "design", "design", message)
+        return Report("fail", body, (wrong,)), objective
     return Report("pass" if exhaustive else "unchecked", body), objective
 
 

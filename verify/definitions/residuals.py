@@ -80,7 +80,6 @@ def _equation(bench: Bench, item: EquationDef, refine: int) -> Outcome:
 def _compared(
     name: str, text: str, value: Value, stored: Value, frame: Frame, calls: int
 ) -> Outcome:
-    """Compare computed with stored numbers, row by row."""
     defect = np.abs(value.data - stored.data)
     allowed = TOLERANCES["of_terms"] * (value.size + np.abs(stored.data))
     allowed += 1e-15 * stored.unit.scale  # nothing at all in its unit

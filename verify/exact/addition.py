@@ -129,7 +129,6 @@ def plain_objective(bench: Bench, core: Core) -> tuple[str | None, str, str | No
 
 
 def _stated_exactly(bench: Bench, requirements: Requirements) -> ExactProgramme | None:
-    """Return the programme that annotated requirements state, None without an objective."""
     goal = requirements.objective
     if goal is None:
         return None
@@ -199,7 +198,6 @@ def findings_of(programme: ExactProgramme) -> Iterator[Finding]:
 
 
 def _of_box(programme: ExactProgramme, box: Box) -> Iterator[Finding]:
-    """Yield how the bounds of a variable come out, and its integers."""
     bench, name, kind = programme.bench.floating, box.definition.name, box.definition.type
     frame, x = bench.grid(box.definition.index), programme.bench.variables[name].data
     value = bench.variables[name]
@@ -230,7 +228,6 @@ def _below(low: Fraction | None, high: Fraction | None) -> Fraction:
 
 
 def _finding(name: str, amounts: Fractions, tolerance: Floats, unit: Unit, frame: Frame) -> Finding:
-    """Return how amounts compare with what is allowed of each, taken as the double it is."""
     places = [place for place, amount in enumerate(amounts) if amount > 0]
     excess = {place: amounts[place] - Fraction(float(tolerance[place])) for place in places}
     broken = sum(over > 0 for over in excess.values())
@@ -327,7 +324,6 @@ def _floating(reason: str) -> dict[str, Any]:
 
 
 def _noted(certificate: Certificate, level: str, body: Mapping[str, Any]) -> Certificate:
-    """Return a certificate in which a level has the section ``exact``."""
     known = certificate.levels.get(level, {"status": "unchecked"})
     levels = {**certificate.levels, level: {**known, EXACT: dict(body)}}
     return replace(certificate, levels=levels)

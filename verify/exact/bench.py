@@ -132,8 +132,6 @@ class ExactEvaluator(Evaluator):
 
 
 class _Declarations(Declarations):
-    """Declarations whose parameters are fractions."""
-
     def __init__(self, floating: Declarations, evaluator: Evaluator) -> None:
         super().__init__(floating.core, floating.folder)
         object.__setattr__(self, "_floating", evaluator)

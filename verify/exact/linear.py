@@ -255,7 +255,6 @@ def linear_of(programme: ExactProgramme) -> Linear:
 
 
 def _ends_of(boxes: Sequence[Box], size: int) -> Ends:
-    """Return lower and upper bounds of all columns."""
     lower: list[Fraction | None] = [None] * size
     upper: list[Fraction | None] = [None] * size
     for box in boxes:

@@ -127,7 +127,6 @@ def _unseen(found: Outcome, parts: Sequence[Part], frame: Frame) -> Outcome:
 
 
 def _with_faults(bench: Bench, rule: Rule, level: str, found: Outcome) -> Outcome:
-    """Add what was found outside the domain of a function while a rule was evaluated."""
     faults, bench.evaluator.faults = bench.evaluator.faults, []
     if not faults:
         return found

@@ -185,7 +185,6 @@ def _settled(bench: Bench, system: _System, change: Floats, known: Bools) -> tup
 
 
 def _moved(system: _System, change: Floats) -> dict[str, Series]:
-    """Return the states after their changes, by both of their names."""
     found = {}
     for state in system.states.values():
         definition, unit = state.definition, state.own.unit
@@ -206,7 +205,6 @@ def _state(bench: Bench, definition: VariableDef, start: int) -> _State | None:
 
 
 def _equations(bench: Bench) -> Iterator[Value]:
-    """Yield the excess of every hard equation that can be evaluated."""
     for rule in rules_of_core(bench.declarations.core):
         if not rule.hard:
             continue

@@ -423,7 +423,6 @@ def _touched(span: Span, spans: list[Span]) -> bool:
 
 
 def _grid_numbers(blueprint: Blueprint) -> set[tuple[str, float]]:
-    """Return the steps (in seconds) and the counts of the time sets."""
     known: set[tuple[str, float]] = set()
     for index_set in blueprint.core.sets:
         if index_set.kind not in ("time", "periods") or index_set.periods is None:

@@ -172,7 +172,6 @@ class Plant:
         )
 
     def _serving(self, zone: Dynamics, word: str) -> list[tuple[Dynamics, str]]:
-        """Return the units that serve a zone's heating or cooling, and what they give."""
         output = {"heating": "heat", "cooling": "cooling"}.get(word)
         return [
             (u, output)
@@ -206,7 +205,6 @@ class Plant:
 
 
 def _given(unit: Dynamics) -> tuple[str | None, ...]:
-    """Return what a unit gives to the zone that it serves."""
     entry = entry_of(unit.model)
     by_port = [word for port, word in entry.serves.items() if port in unit.connections]
     return (entry.supplies.get("zone"), *by_port)
@@ -220,7 +218,6 @@ def recomputed_series(
 
 
 def _as_series(found: Trajectory | Result) -> Series:
-    """Return a recomputed state or result as a series that can stand for the schedule's."""
     over = found.instants if isinstance(found, Trajectory) else found.over
     data = found.declared if isinstance(found, Trajectory) else found.values
     dims = (over.name if over is not None else "",)
@@ -350,7 +347,6 @@ def _limit_rows(unit: Unit) -> Iterator[ConstraintDef]:
 
 
 def _balance_rows(plant: Plant) -> Iterator[ConstraintDef]:
-    """Yield the balance of every bus that is judged."""
     for bus, units in buses_of(plant).items():
         try:
             texts = [_side(plant, side) for side in sides_of(bus, units)]

@@ -116,7 +116,6 @@ def evaluate_declared(bench: Bench, core: Core) -> Objective:
 
 
 def _scenarios(bench: Bench, definition: ObjectiveDef) -> Frame:
-    """Return the rows of the objective's expression: one, or one for each scenario."""
     if definition.scenario is None:
         return Frame(1)
     return bench.evaluator.frame((definition.scenario,))
@@ -204,7 +203,6 @@ def _by_scenario(value: Value, unit: Unit, frame: Frame) -> Iterator[Scenario]:
 
 
 def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str) -> Value:
-    """Return the one number that the values in all scenarios amount to."""
     if not frame.names:
         return value
     (element,) = frame.names.values()

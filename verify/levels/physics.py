@@ -345,7 +345,6 @@ def _gap(result: Result) -> Iterator[dict[str, Any]]:
 
 
 def _check_buses(plant: Plant, findings: Findings) -> None:
-    """Test that on every bus with a grid or a load, what comes in goes out."""
     for bus, units in buses_of(plant).items():
         try:
             supply, demand = (total(plant, side) for side in sides_of(bus, units))

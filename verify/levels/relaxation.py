@@ -275,7 +275,6 @@ def _whole_box(bench: Bench, definition: VariableDef) -> Bounds:
 
 
 def _limits(objective: Objective) -> list[Value]:
-    """Return by how much each of several goals may not exceed its limit."""
     found = []
     for term in objective.terms:
         if term.limit is not None:

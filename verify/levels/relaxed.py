@@ -192,7 +192,6 @@ def _stacked_pieces(relaxation: Relaxation) -> tuple[Form, Ints, Ints]:
 
 
 def _tallest(form: Form) -> int:
-    """Return the largest number of entries in a column."""
     return int(np.bincount(form.matrix.indices).max(initial=0)) if form.matrix.nnz else 0
 
 

@@ -73,8 +73,6 @@ def _worst(rows: values.Ints, swings: Floats, budget: float | None, size: int) -
 
 
 class _Declarations(Declarations):
-    """Declarations whose uncertain parameters are variables."""
-
     def parameter(self, name: str) -> Symbol | None:
         """Return a parameter in SI units, an uncertain one as a variable."""
         found = super().parameter(name)
@@ -89,8 +87,6 @@ class _Declarations(Declarations):
 
 
 class _Bench(Bench):
-    """A bench on which the decisions are constants."""
-
     def _variable(self, definition: VariableDef) -> Symbol:
         return _constant(super()._variable(definition))
 

@@ -160,7 +160,6 @@ def unit_elsewhere(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
 
 
 def _cell(problem: ProblemLike, span: Span) -> tuple[Any, Any, int] | None:
-    """Return table, row and column of the cell in which a place of the text is."""
     for table in problem.tables:
         for row in table.rows:
             for place, cell in enumerate(row):

@@ -66,7 +66,6 @@ def stated_programme(bench: Bench, requirements: Requirements) -> Stated:
 
 
 def _boxes(bench: Bench, core: Core, rows: Sequence[Row]) -> dict[str, Bounds]:
-    """Return the bounds that rows with a single term set, and what says yes or no."""
     owner = {bench.variables[v.name].order: v.name for v in core.decision_variables}
     binary = {v.name for v in core.decision_variables if v.type == "binary"}
     boxes: dict[str, Bounds] = {}
@@ -93,7 +92,6 @@ def _one_term(part: tuple[Ints, Ints, Floats], size: int) -> bool:
 def _tighten(
     box: Bounds, equal: bool, excess: Value, here: Floats, part: tuple[Ints, Ints, Floats]
 ) -> None:
-    """Tighten a box in place by rows with one term each, rounded outwards."""
     _, places, factors = part
     limit = here[places] - excess.data / factors
     room = 16 * EPSILON * excess.size / np.abs(factors)

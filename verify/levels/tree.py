@@ -65,8 +65,6 @@ def bound_by_cases(built: Programme) -> DualBound:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """A relaxation over whose cases a bound is sought."""
-
     relaxation: Relaxation
     point: Floats
     whole: Floats

@@ -142,7 +142,6 @@ def _extremes(value: Value, bounds: Bounds) -> Ints | None:
 
 
 def _check_gap(bench: Bench, definition: VariableDef, value: Value, bounds: Bounds) -> Outcome:
-    """Judge a semicontinuous variable: zero, or between its bounds."""
     rule = Rule(
         f"semicontinuous:{definition.name}",
         f"{definition.name} == 0 or {definition.lower} <= {definition.name} <= {definition.upper}",

@@ -226,7 +226,6 @@ def zone_parts(unit: Unit) -> tuple[HeatNetwork, dict[str, Floats], dict[str, Fl
 
 
 def _zone_5r1c(unit: Unit) -> Run:
-    """Run the three nodes."""
     network, boundary, heat = zone_parts(unit)
     excesses: list[Excess] = []
     for series, _, _, sign in WAYS:
@@ -254,7 +253,6 @@ def _run(
     heat: Mapping[str, Floats],
     initial: Mapping[str, float],
 ) -> Run:
-    """Return temperatures at instants of nodes with mass, and means of all nodes."""
     over = unit.periods
     instants = unit.instants
     found = network.simulate(boundary, unit.hours, heat, initial=initial or None)
@@ -369,7 +367,6 @@ def _reheat(unit: Unit) -> Run:
 
 
 def _outside(unit: Unit, bands: Iterable[Band]) -> Iterator[Excess]:
-    """Yield by how much series are below or above their limits."""
     for word, series, low, high in bands:
         if low is not None:
             text = "below its least value"

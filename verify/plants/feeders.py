@@ -168,7 +168,6 @@ def _numbers(
 
 
 def _number(unit: Unit, written: Any, text: str) -> float:
-    """Return a number of a part; a bare one has the unit of its field already."""
     if isinstance(written, int | float):
         return float(written)
     if text == "uS":  # no unit of the language

@@ -69,10 +69,8 @@ def _genset(unit: Unit) -> Run:
     model = genset(unit, base)
     power, hours = unit.flow("power"), unit.hours
     state = switched(unit, power, 1e-6 * unit.need("rated_power"))
-    before = np.concatenate(([state.was], state.on[:-1]))
-    starts = np.maximum(state.on - before, 0.0)
     rate = state.on * _rate(unit, model, base, state, state.each(power))
-    fuel = rate + np.asarray(model.start_fuel) * starts / hours
+    fuel = rate + np.asarray(model.start_fuel) * state.starts / hours
     text = "kW" if base == "kWh" else f"{base}/h"
     results = (unit.result("fuel", fuel, "its power and starts", unit=text), *state.results)
     if unit.given("emission_factor"):
@@ -148,10 +146,9 @@ def _engine(unit: Unit) -> Run:
         *unit.between("dumped", thrown, state.on * heat, rated, "more than there is"),
         *running_limits(unit, state, "power", given, rated, (chp.minimum_power, rated)),
     )
+    warmth, better = (state.on * one - thrown for one in (heat, exact.heat))
     results = (
-        unit.result(
-            "heat", state.on * heat - thrown, "its power", exact=state.on * exact.heat - thrown
-        ),
+        unit.result("heat", warmth, "its power", exact=better),
         unit.result("fuel", state.on * fuel, "its power", exact=state.on * exact.fuel),
         *state.results,
     )
@@ -161,13 +158,8 @@ def _engine(unit: Unit) -> Run:
 def _turbine(unit: Unit) -> Run:
     heat_max = unit.single("heat_max")
     chp = ExtractionChp(
-        **unit.numbers(
-            "condensing_power_max",
-            "condensing_power_min",
-            "power_loss",
-            "power_to_heat",
-            "back_pressure_offset",
-        ),
+        **unit.numbers("condensing_power_max", "condensing_power_min", "power_loss"),
+        **unit.numbers("power_to_heat", "back_pressure_offset"),
         heat_max=np.inf if heat_max is None else heat_max,
         **unit.numbers("fuel_slope", "fuel_no_load", "fuel_quadratic"),
     )
@@ -182,21 +174,13 @@ def _turbine(unit: Unit) -> Run:
         unit.fault("region", name, state.on * region[:, k], "kW", scale, words, part=f".{k}")
         for k, words in enumerate(HALFPLANES[: region.shape[1]])
     ]
+    words = "given while the unit stands,"
     excesses += [
-        unit.excess(
-            "standing",
-            word,
-            np.where(state.on > 0, 0.0, np.abs(series)),
-            scale,
-            "given while the unit stands,",
-        )
-        for word, series in (("power", power), ("heat", heat))
+        unit.excess("standing", word, np.where(state.on > 0, 0.0, np.abs(given)), scale, words)
+        for word, given in (("power", power), ("heat", heat))
     ]
     results = (unit.result("fuel", fuel, "its power and heat"), *state.results)
     return Run((), results, (*excesses, *state.excesses))
-
-
-SUPPLIES = {"bus": "power", "heat_bus": "heat", "zone": "heat"}
 
 
 Available = Callable[[Unit], Floats]
@@ -246,16 +230,8 @@ def _source(available: Available, unit: Unit) -> Run:
         for excess in unit.between(word, series, most, scale, "above what is available")
     ]
     if not unit.flag("curtailable"):
-        excesses.append(
-            unit.fault(
-                "all",
-                f"{unit.name}.power",
-                most - power,
-                "kW",
-                scale,
-                "less than what has to be taken",
-            )
-        )
+        name, words = f"{unit.name}.power", "less than what has to be taken"
+        excesses.append(unit.fault("all", name, most - power, "kW", scale, words))
     results = (
         unit.result("power", power, "what is available less what is curtailed"),
         unit.result("curtailed", most - power, "what is available less the power"),
@@ -268,20 +244,15 @@ def _weather(available: Available, limits: tuple[tuple[str, str], ...] = ()) -> 
     return Entry(execute, limits=limits, supplies={"bus": "power"}, answered=("power",))
 
 
+PROFILE = (("power", "available_power"), ("curtailed", "available_power"))
+COGENERATED = {"bus": "power", "heat_bus": "heat", "zone": "heat"}
+FUEL = {"fuel_bus": "fuel"}
+BURNT = {**ONLY_WITH, "emissions": ("emission_factor",)}
 ENTRIES = {
-    "genset": Entry(
-        _genset,
-        supplies={"bus": "power"},
-        demands={"fuel_bus": "fuel"},
-        only_with={**ONLY_WITH, "emissions": ("emission_factor",)},
-    ),
-    "chp": Entry(_engine, supplies=SUPPLIES, demands={"fuel_bus": "fuel"}, only_with=ONLY_WITH),
-    "extraction_chp": Entry(
-        _turbine, supplies=SUPPLIES, demands={"fuel_bus": "fuel"}, only_with=ONLY_WITH
-    ),
-    "generator_profile": _weather(
-        _profile, (("power", "available_power"), ("curtailed", "available_power"))
-    ),
+    "genset": Entry(_genset, supplies={"bus": "power"}, demands=FUEL, only_with=BURNT),
+    "chp": Entry(_engine, supplies=COGENERATED, demands=FUEL, only_with=ONLY_WITH),
+    "extraction_chp": Entry(_turbine, supplies=COGENERATED, demands=FUEL, only_with=ONLY_WITH),
+    "generator_profile": _weather(_profile, PROFILE),
     "pv": _weather(_pv),
     "wind_turbine": _weather(_wind),
 }

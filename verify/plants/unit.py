@@ -154,7 +154,6 @@ class Unit(Dynamics):
         return values.wide(wanted.from_si(values.thin(value.data)), frame.size)
 
     def _wanted(self, written: Any, value: values.Value, unit: str) -> units.Unit:
-        """Return a unit, where a value measures the same."""
         found, wanted = value.unit, parse_unit(unit)
         if found.dimension != wanted.dimension or found.is_point != wanted.is_point:
             raise EvaluationError(f"{self.name}: {written} is {found}, needed is {wanted}")
