@@ -1,6 +1,6 @@
 """The check: problem, schedule, blueprint and requirements in, a certificate out."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, Core
+from engiagent.blueprint.document import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.units.unit import parse_unit
 from engiagent.verify.case import (
@@ -216,7 +216,7 @@ def _objective(
         ways.append((TEXTS, by_text, partial(goals.evaluate_objective, by_text, own)))
     core = None if case.blueprint is None else case.blueprint.core
     if core is not None and core.objective_function is not None and by_blueprint is not None:
-        declared = partial(_declared_objective, by_blueprint, core)
+        declared = partial(robust.declared_objective, by_blueprint, core)
         ways.append((BLUEPRINTS, by_blueprint, declared))
     for name, bench, evaluate in ways:
         bench.evaluator.faults = []  # the rules have told theirs
@@ -248,12 +248,6 @@ def _objective(
     return counts, by_name.get(BLUEPRINTS), by_name.get(TEXTS), found
 
 
-def _declared_objective(bench: Bench, core: Core) -> Objective:
-    nominal = goals.evaluate_declared(bench, core)
-    uncertain = robust.swung(bench, core)
-    return nominal if uncertain is None else robust.robust_objective(uncertain, core, nominal)
-
-
 def _in_unit(value: float, unit: Any, wanted: str) -> float:
     if unit is None or str(unit) == wanted:
         return value
@@ -280,18 +274,14 @@ def _physics_level(
     if bench is None:
         return UNCHECKED
     core = None if case.blueprint is None else case.blueprint.core
-    states = {} if core is None else dict(_states(core))
-    return check_physics(units, bench, benches, has_states, states)
-
-
-def _states(core: Core) -> Iterator[tuple[str, str]]:
-    """Yield the variables that are states by their quantity, with it."""
-    instants = {s.name for s in core.sets if s.kind == "instants"}
-    for variable in core.decision_variables:
+    states: dict[str, str] = {}
+    instants = set() if core is None else {s.name for s in core.sets if s.kind == "instants"}
+    for variable in () if core is None else core.decision_variables:
         quantity = variable.quantity or ""
         over = {binder.rpartition(" in ")[2].strip() for binder in variable.index}
         if is_state(quantity) and (over & instants or quantity.endswith(".state_of_charge")):
-            yield variable.name, quantity
+            states[variable.name] = quantity
+    return check_physics(units, bench, benches, has_states, states)
 
 
 # --- a claim that there is none ----------------------------------------------------------------

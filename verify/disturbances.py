@@ -218,7 +218,8 @@ def _run(
     bench = Bench(declarations, plant.bench.series)
     site = Plant(bench, plant.units, noise=noise)
     runs, findings = list(site.run()), Findings()
-    series = _reacted(site, runs)
+    series = recomputed_series((item for run in runs for item in run.found), site.units)
+    series |= joined(dict(grid_series(site)), site.units)  # what differs from the plan
     _judge_limits(site, runs, series, findings)
     _judge_rules(bench, rules, series, symbols, findings)
     bench.forget()
@@ -354,12 +355,6 @@ def _scaled(item: Disturbance, base: Floats, unit: Unit, *, si: bool) -> Floats:
 # --- what reacts ----------------------------------------------------------------------------------
 
 
-def _reacted(plant: Plant, runs: Sequence[Run]) -> dict[str, Series]:
-    """Return by quantity what differs from the plan: states, results, imports and exports."""
-    found = recomputed_series((item for run in runs for item in run.found), plant.units)
-    return found | joined(dict(grid_series(plant)), plant.units)
-
-
 def _judge_limits(
     plant: Plant, runs: Sequence[Run], series: dict[str, Series], findings: Findings
 ) -> None:
@@ -398,14 +393,17 @@ def _judge_rules(
             known[definition.name] = series[definition.quantity]
             moved.add(definition.name)
     moved |= {e.name for e in core.expressions if names_in(e.expression) & moved}
-    chosen = [r for r in rules if r.hard and _limits(r) and names_in(r.expression) & moved]
+    chosen = [
+        rule
+        for rule in rules
+        if rule.hard and names_in(rule.expression) & moved and not _has_equation(rule.expression)
+    ]
     other = Bench(bench.declarations, known)
     findings.add(check_rules(other, chosen, LEVEL))
     other.forget()
 
 
-def _limits(rule: Rule) -> bool:
-    """Whether a rule is a limit: an equation says how things hang together."""
-    tree = tree_of(rule.expression)
-    nodes = () if tree is None else walk(tree)
-    return not any(isinstance(n, Compare) and "==" in n.ops for n in nodes)
+def _has_equation(text: str) -> bool:
+    """Whether a rule says how things hang together, and is no limit."""
+    tree = tree_of(text)
+    return tree is not None and any(isinstance(n, Compare) and "==" in n.ops for n in walk(tree))

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint.document import Core, DefinitionDef, DrawDef, EquationDef
-from engiagent.blueprint.grammar import Node, parse, parse_binder
+from engiagent.blueprint.grammar import Node, parse
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import InputError
 from engiagent.units.unit import Unit, parse_unit
@@ -121,16 +121,10 @@ class Bench:
         answer = self.answers.get(name)
         if answer is None:
             raise InputError(f"{name} is not among the results", "the results")
-        wanted = tuple(dim.size for dim in dims)
-        if answer.values.shape != wanted:
-            raise InputError(
-                f"{name} has another shape",
-                "the results",
-                None,
-                None,
-                str(answer.values.shape),
-                str(wanted),
-            )
+        found, wanted = str(answer.values.shape), str(tuple(dim.size for dim in dims))
+        if found != wanted:
+            what = f"{name} has another shape"
+            raise InputError(what, "the results", found=found, expected=wanted)
         if not np.isfinite(answer.values).all():
             raise InputError(f"{name} holds a value that is not finite", "the results")
         flat = np.asarray(answer.values, dtype=np.float64).reshape(-1)
@@ -152,11 +146,7 @@ class Bench:
 
     def frame(self, index: tuple[str, ...], where: str | None = None) -> Frame:
         """Return the rows of an index list, in the order in which its values are held."""
-        binders = []
-        for position, text in enumerate(index):
-            spelled = text if " in " in text else f"i__{position} in {text}"
-            parse_binder(spelled)
-            binders.append(spelled)
+        binders = (text if " in " in text else f"i__{k} in {text}" for k, text in enumerate(index))
         return self.evaluator().frame(tuple(binders), where)
 
     def data(self, name: str) -> Value:

@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.definitions import (
-    Results,
-    check_definitions,
-    evaluate_definitions,
-    evaluate_points,
-)
+from engiagent.blueprint.definitions import check_definitions, evaluate_definitions, evaluate_points
 from engiagent.blueprint.document import Blueprint, ConstraintDef, DesignDef
 from engiagent.blueprint.grammar import parse
 from engiagent.errors import EngiagentError
@@ -98,8 +93,14 @@ def _judge(problem: ProblemLike, results: Any, blueprint: Blueprint, found: _Fou
     found.inputs["schedule"] = bench.sha256()
     finer = None
     if any(e.scheme != "exact" for e in core.equations):
-        finer = Bench(declarations, answers_of(_with_half_step(problem, blueprint, bench)))
-        levels["physics"] = _physics(list(check_values(finer, refine=2)))
+        chosen = () if core.design is None else core.design.choices
+        choices = {c.name: float(bench.answers[c.name].values) for c in chosen} or None
+        halved = evaluate_definitions(blueprint, problem.folder, refine=2, choices=choices)
+        finer = Bench(declarations, answers_of(halved))
+        bad = [str(o.check["id"]) for o in check_values(finer, refine=2) if o.status != "pass"]
+        findings = [f"{name} is not reproduced with half the step" for name in bad]
+        # Only the claims can fail by it.
+        levels["physics"] = Report("unchecked" if bad else "pass", {"findings": findings})
     else:
         text = "no differential equation is approximated, so there is no step to halve"
         levels["physics"] = Report("pass", {"findings": [text]})
@@ -117,27 +118,12 @@ def _judge(problem: ProblemLike, results: Any, blueprint: Blueprint, found: _Fou
     found.objective = objective or None
 
 
-def _with_half_step(problem: ProblemLike, blueprint: Blueprint, bench: Bench) -> Results:
-    design = blueprint.core.design
-    choices = None
-    if design is not None:
-        choices = {c.name: float(bench.answers[c.name].values) for c in design.choices}
-    return evaluate_definitions(blueprint, problem.folder, refine=2, choices=choices)
-
-
 def _algebra(outcomes: Sequence[Outcome]) -> Report:
     statuses = {outcome.status for outcome in outcomes}
     status = "fail" if "fail" in statuses else "unchecked" if "unchecked" in statuses else "pass"
     findings = [str(o.check["reason"]) for o in outcomes if "reason" in o.check]
     body = {"source": "blueprint", "checks": [o.check for o in outcomes], "findings": findings}
     return Report(status, body, tuple(o.violation for o in outcomes if o.violation is not None))
-
-
-def _physics(outcomes: Sequence[Outcome]) -> Report:
-    """Return what became of the same with half the step; only the claims can fail by it."""
-    bad = [str(o.check["id"]) for o in outcomes if o.status != "pass"]
-    findings = [f"{name} is not reproduced with half the step" for name in bad]
-    return Report("unchecked" if bad else "pass", {"findings": findings})
 
 
 def _as_programme(blueprint: Blueprint) -> Blueprint:

@@ -14,7 +14,7 @@ from engiagent.blueprint.document import ClaimDef, DefinitionDef, DrawDef, Equat
 from engiagent.blueprint.grammar import Ref, parse, walk
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import EngiagentError
-from engiagent.units.unit import Unit, parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.definitions.bench import Bench, computed, in_unit, misfit
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import EvaluationError, Frame, label_of
@@ -151,7 +151,10 @@ def check_claim(bench: Bench, claim: ClaimDef, finer: Bench | None) -> Outcome:
 def _checked(bench: Bench, claim: ClaimDef, finer: Bench | None) -> Outcome:
     frame, amounts, roundings, left = _claim_excess(bench, claim)
     steps = left.unit.difference() if left.unit.is_point else left.unit
-    allowed = _tolerance(bench, claim, steps)
+    stated = bench.evaluator().number(parse(str(claim.tolerance)), Frame(1))
+    allowed = float(in_unit(stated, steps).data[0])
+    if not (np.isfinite(allowed) and allowed >= 0.0):
+        raise EvaluationError("a tolerance is a number from 0")
     factor = steps.scale
     if amounts.size == 0:
         text = f"{claim.claim_id}: the claim speaks of nothing: its filter leaves no row"
@@ -161,12 +164,13 @@ def _checked(bench: Bench, claim: ClaimDef, finer: Bench | None) -> Outcome:
     change = 0.0
     if finer is not None:
         change = float(np.max(np.abs(_claim_excess(finer, claim)[1] - amounts)))
-    where = frame.labels(worst)
+    where, source = frame.labels(worst), claim.source_reference
+    quote = source.get("quote") if isinstance(source, Mapping) else None
     check: dict[str, object] = {
         "id": claim.claim_id,
         "name": claim.name or claim.claim_id,
         "text": claim.expression,
-        "quote": _quote(claim.source_reference),
+        "quote": None if quote is None else str(quote),
         "rows": int(amounts.size),
         "worst": {"where": where, "excess": amount / factor, "unit": str(steps)},
         "value": float(left.shown[worst]),
@@ -214,21 +218,6 @@ def _claim_excess(bench: Bench, claim: ClaimDef) -> tuple[Frame, Floats, Floats,
         amount = np.maximum(amount, off)
         rounding = np.maximum(rounding, left.error() + right.error())
     return frame, amount, rounding, compared[0][1]
-
-
-def _tolerance(bench: Bench, claim: ClaimDef, unit: Unit) -> float:
-    value = in_unit(bench.evaluator().number(parse(str(claim.tolerance)), Frame(1)), unit)
-    found = float(value.data[0])
-    if not (np.isfinite(found) and found >= 0.0):
-        raise EvaluationError("a tolerance is a number from 0")
-    return found
-
-
-def _quote(reference: object) -> str | None:
-    if isinstance(reference, Mapping):
-        quote = reference.get("quote")
-        return str(quote) if quote is not None else None
-    return None
 
 
 # --- one period of every differential equation at once, from the stored states at its start -----
@@ -312,9 +301,13 @@ def carried(bench: Bench, item: EquationDef, refine: int) -> tuple[Value, int]:
         if item.scheme == "exact":
             states = _series(field, states, field.lengths)
         else:
-            advance = _euler if item.scheme == "euler" else _runge_kutta
+            euler = item.scheme == "euler"
             for turn in range(int(cuts.max(initial=0))):
-                after = advance(field, states, step)
+                after = (
+                    _moved(states, step, field.rates(states))
+                    if euler
+                    else _runge_kutta(field, states, step)
+                )
                 going = cuts > turn
                 states = {n: np.where(going, after[n], states[n]) for n in states}
     data = states[item.name].reshape(-1)
@@ -336,10 +329,6 @@ def _cuts(item: EquationDef, lengths: Floats) -> Floats:
 
 def _moved(x: States, by: Floats, along: States) -> States:
     return {name: x[name] + by * along[name] for name in x}
-
-
-def _euler(field: _Coupled, x: States, h: Floats) -> States:
-    return _moved(x, h, field.rates(x))
 
 
 def _runge_kutta(field: _Coupled, x: States, h: Floats) -> States:

@@ -179,7 +179,7 @@ class Plant:
             if output is not None
             and u.connections.get("zone") == zone.name
             and u.model in COMPONENTS
-            and output in _given(u)
+            and output in entry_of(u.model).given(u.connections)
         ]
 
     def value(self, unit: Dynamics, word: str) -> Floats:
@@ -202,12 +202,6 @@ class Plant:
         for unit, output in serving:
             total = total + self.value(unit, output)
         return total
-
-
-def _given(unit: Dynamics) -> tuple[str | None, ...]:
-    entry = entry_of(unit.model)
-    by_port = [word for port, word in entry.serves.items() if port in unit.connections]
-    return (entry.supplies.get("zone"), *by_port)
 
 
 def recomputed_series(

@@ -107,18 +107,17 @@ def evaluate_declared(bench: Bench, core: Core) -> Objective:
     if definition is None:
         raise EvaluationError("the blueprint has no objective")
     try:
-        frame = _scenarios(bench, definition)
+        binder = definition.scenario
+        frame = Frame(1) if binder is None else bench.evaluator.frame((binder,))
         if definition.combination in ("lexicographic", "epsilon", "frontier"):
-            return _several(bench, definition, frame)
+            terms = tuple(_term(bench, definition, term, frame) for term in definition.terms)
+            if not terms:
+                raise EvaluationError("the objective has no terms")
+            first = terms[0]
+            return Objective(first.value, first.unit, first.sense, first.node, terms)
         return _single(bench, core, definition, frame)
     except UnitError as error:
         raise EvaluationError(f"in the objective: {error}") from None
-
-
-def _scenarios(bench: Bench, definition: ObjectiveDef) -> Frame:
-    if definition.scenario is None:
-        return Frame(1)
-    return bench.evaluator.frame((definition.scenario,))
 
 
 def _single(bench: Bench, core: Core, definition: ObjectiveDef, frame: Frame) -> Objective:
@@ -153,14 +152,6 @@ def _weighted(bench: Bench, definition: ObjectiveDef, term: GoalDef, frame: Fram
         value = arithmetic.multiply(weight, value)
     flipped = (term.sense or definition.sense) != definition.sense
     return arithmetic.negate(value) if flipped else value
-
-
-def _several(bench: Bench, definition: ObjectiveDef, frame: Frame) -> Objective:
-    terms = [_term(bench, definition, term, frame) for term in definition.terms]
-    if not terms:
-        raise EvaluationError("the objective has no terms")
-    first = terms[0]
-    return Objective(first.value, first.unit, first.sense, first.node, tuple(terms))
 
 
 def _term(bench: Bench, definition: ObjectiveDef, goal: GoalDef, frame: Frame) -> Term:

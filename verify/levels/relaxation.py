@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Core, VariableDef
+from engiagent.blueprint.document import Core
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
@@ -229,7 +229,7 @@ def _built(
     equal = [row.equal and row.excess.degree < 2 for row in rows]
     equal += [False] * (len(excesses) - len(rows))
     if boxes is None:
-        boxes = {v.name: _whole_box(bench, v) for v in core.decision_variables}
+        boxes = {v.name: box_of(bench, v, whole=True) for v in core.decision_variables}
     own = {name: value for name, value in bench.variables.items() if name in boxes}
     atoms = atoms_of([goal, *excesses])
     every = [*own.values(), *atoms]
@@ -265,13 +265,6 @@ def _built(
     below = widened(below, limits.shape[1])
     relaxation = Relaxation(form, below, exactly, tuple(blocks), limits[0], limits[1])
     return Programme(relaxation, rows, columns, wide, whole, objective, open_)
-
-
-def _whole_box(bench: Bench, definition: VariableDef) -> Bounds:
-    """Return an interval of a variable, that of integers from one integer to another."""
-    box = box_of(bench, definition)
-    whole = definition.type in ("integer", "binary")
-    return box.with_whole_ends(parse_unit(definition.unit or "1")) if whole else box
 
 
 def _limits(objective: Objective) -> list[Value]:

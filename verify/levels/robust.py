@@ -136,8 +136,11 @@ def check_robust(uncertain: Swung, core: Core) -> Iterator[Outcome]:
         yield outcome(rule, "algebra", frame, most_telling(found))
 
 
-def robust_objective(uncertain: Swung, core: Core, nominal: Objective) -> Objective:
-    """Return the objective at its worst over what is uncertain."""
+def declared_objective(bench: Bench, core: Core) -> Objective:
+    """Return the objective of a blueprint, at its worst where it depends on what is uncertain."""
+    nominal, uncertain = evaluate_declared(bench, core), swung(bench, core)
+    if uncertain is None:
+        return nominal
     hard = tuple(c for c in core.constraints if c.hard is not False)
     plain = evaluate_declared(uncertain.bench, replace(core, constraints=hard))
     unit = parse_unit(nominal.unit)

@@ -323,7 +323,8 @@ def same_amount(one: Any, other: Any) -> bool:
 def _around(problem: ProblemLike, quantity: Any) -> tuple[Meaning, frozenset[str]]:
     """Return what the words beside a number are about, and the stem of the noun next to it."""
     start, stop = quantity.span
-    first, last = _sentence(problem, (start, stop))
+    around = (s.span for s in problem.sentences if s.span[0] <= start < s.span[1])
+    first, last = next(around, (start, stop))
     most = _NEAR if quantity.unit_text else 2
     before = re.split(r"\d|[;:]", problem.text[first:start])[-1].split()[-most:]
     after = re.split(r"\d|[;:]", problem.text[stop:last])[0].split()[:most]
@@ -331,10 +332,3 @@ def _around(problem: ProblemLike, quantity: Any) -> tuple[Meaning, frozenset[str
     ahead = [stem for word in before for stem in meaning_of(word).stems]
     nearest = behind[:1] or ahead[-1:]
     return meaning_of(" ".join([*before, *after])), frozenset(nearest)
-
-
-def _sentence(problem: ProblemLike, span: Span) -> Span:
-    for sentence in problem.sentences:
-        if sentence.span[0] <= span[0] < sentence.span[1]:
-            return sentence.span[0], sentence.span[1]
-    return span

@@ -90,13 +90,13 @@ def constant_objective(bench: Bench, core: Core) -> bool:
         found = [bench.evaluator.evaluate(text, frame) for text in written]
     except EngiagentError:
         return False
-    fixed = [value.degree < 2 and not _has_terms(value) for value in found]
+    fixed = [
+        not value.degree
+        or (value.degree < 2 and not any(part[2].any() for part in triplets(value).values()))
+        for value in found
+    ]
     penalised = any(c.hard is False and c.penalty is not None for c in core.constraints)
     return bool(fixed) and all(fixed) and not penalised
-
-
-def _has_terms(value: Value) -> bool:
-    return value.degree > 0 and any(factors.any() for _, _, factors in triplets(value).values())
 
 
 _ALWAYS: Final = "one of its alternatives always holds"

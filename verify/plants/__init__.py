@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from engiagent.blueprint.document import ConstraintDef
 from engiagent.errors import EngiagentError
@@ -42,6 +43,11 @@ class Entry:
     # parameters for which the rows stand also where the plan chooses them; where it chooses
     # another, the rows are left out
     sized: frozenset[str] = frozenset()
+
+    def given(self, connections: Mapping[str, Any]) -> set[str]:
+        """Return what a unit with some connections gives to the zone that it serves."""
+        zone = {word for port, word in self.supplies.items() if port == "zone"}
+        return zone | {word for port, word in self.serves.items() if port in connections}
 
 
 @cache
