@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, Core
+from engiagent.blueprint.document import Blueprint, Core, VariableDef
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic
@@ -18,7 +18,6 @@ from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.exact.bench import Fractions, fraction, listed, written
 from engiagent.verify.exact.linear import (
     ZERO,
-    Box,
     ExactBound,
     ExactProgramme,
     Linear,
@@ -193,38 +192,34 @@ def findings_of(programme: ExactProgramme) -> Iterator[Finding]:
         amounts = abs(excess) if row.equal else listed(max(number, ZERO) for number in excess)
         part = parts[row.number - 1]
         yield _finding(rule.id, amounts, part.tolerance, part.unit, row.frame)
-    for box in programme.boxes:
-        yield from _of_box(programme, box)
+    for definition in programme.core.decision_variables:
+        if definition.name in programme.boxes:
+            yield from _of_box(programme, definition)
 
 
-def _of_box(programme: ExactProgramme, box: Box) -> Iterator[Finding]:
-    bench, name, kind = programme.bench.floating, box.definition.name, box.definition.type
-    frame, x = bench.grid(box.definition.index), programme.bench.variables[name].data
-    value = bench.variables[name]
-    if any(end is not None for end in (*box.lower, *box.upper)):
+def _of_box(programme: ExactProgramme, definition: VariableDef) -> Iterator[Finding]:
+    bench, name, kind = programme.bench.floating, definition.name, definition.type
+    frame, x = bench.grid(definition.index), programme.bench.variables[name].data
+    box, value = programme.boxes[name], bench.variables[name]
+    unit = parse_unit(definition.unit or "1")
+    zero: Any = unit.zero or ZERO
+    if any(isinstance(end, Fraction) for end in (*box.lower, *box.upper)):
         beyond = [
-            max(_below(low, number), _below(number, high)) if here else ZERO
-            for low, number, high, here in zip(box.lower, x, box.upper, box.exists, strict=True)
+            max(low - number if low > number else ZERO, number - high if number > high else ZERO)
+            for low, number, high in zip(box.lower, x, box.upper, strict=True)
         ]
         if kind == "semicontinuous":
-            pairs = zip(x, beyond, strict=True)
-            beyond = [min(abs(number - box.zero), far) for number, far in pairs]
+            beyond = [min(abs(number - zero), far) for number, far in zip(x, beyond, strict=True)]
         title = "semicontinuous" if kind == "semicontinuous" else "bounds"
+        amounts = np.where(box.exists, listed(beyond), ZERO)
         allowed = bound_tolerance(bench, name, value)
-        yield _finding(f"{title}:{name}", listed(beyond), allowed, value.unit.difference(), frame)
+        yield _finding(f"{title}:{name}", amounts, allowed, value.unit.difference(), frame)
     if kind in ("integer", "binary"):
-        shown = [
-            (number - box.zero) / box.unit.factor if here else ZERO
-            for number, here in zip(x, box.exists, strict=True)
-        ]
+        shown = np.where(box.exists, (x - zero) / unit.factor, ZERO)
         off = listed(abs(number - round(number)) for number in shown)
-        allowed = np.full(x.size, TOLERANCES["integrality"])
-        yield _finding(f"integer:{name}", off, allowed, ONE, frame)
-
-
-def _below(low: Fraction | None, high: Fraction | None) -> Fraction:
-    """Return by how much the first is above the second, zero where there is no end."""
-    return ZERO if low is None or high is None else max(low - high, ZERO)
+        yield _finding(
+            f"integer:{name}", off, np.full(x.size, TOLERANCES["integrality"]), ONE, frame
+        )
 
 
 def _finding(name: str, amounts: Fractions, tolerance: Floats, unit: Unit, frame: Frame) -> Finding:

@@ -48,7 +48,7 @@ def fractions(data: Floats) -> Fractions:
     return np.asarray(wide(made, data.size))
 
 
-def listed(numbers: Iterable[Fraction]) -> Fractions:
+def listed(numbers: Iterable[Fraction | float]) -> Fractions:
     """Return numbers as an array."""
     found = list(numbers)
     result = np.empty(len(found), dtype=object)
@@ -63,12 +63,12 @@ def read_off(data: Floats, digits: int) -> Fractions:
     return listed(Fraction(Decimal(f"{number:.{digits - 1}e}")) for number in data.tolist())
 
 
-def floats(data: Iterable[Fraction]) -> Floats:
+def floats(data: Iterable[Fraction | float]) -> Floats:
     """Return the nearest doubles, infinite where there is none."""
     return np.array([_double(number) for number in data], dtype=np.float64)
 
 
-def _double(number: Fraction) -> float:
+def _double(number: Fraction | float) -> float:
     try:
         return float(number)
     except OverflowError:
