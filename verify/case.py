@@ -93,6 +93,19 @@ def find_requirements(
     return load_requirements(path) if path.is_file() else None
 
 
+def case_of(
+    problem: ProblemLike,
+    solution: Any,
+    blueprint: Blueprint | None,
+    requirements: Requirements | str | Path | None,
+    reading: Reading | Mapping[str, str] | None,
+) -> Case:
+    """Return the case of what :func:`engiagent.verify.checking.check` is given."""
+    return build_case(
+        problem, solution, blueprint, find_requirements(problem, requirements), reading
+    )
+
+
 def annotated_otherwise(problem: ProblemLike) -> str | None:
     """Return why the annotations of a problem are not of its text and data as they stand now.
 

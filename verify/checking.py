@@ -253,9 +253,8 @@ def _in_unit(value: float, unit: Any, wanted: str) -> float:
         return value
     source, target = parse_unit(str(unit)), parse_unit(wanted)
     if source.dimension != target.dimension:
-        raise InputError(
-            "the objective measures something else", "the schedule", None, None, str(unit), wanted
-        )
+        what = "the objective measures something else"
+        raise InputError(what, "the schedule", found=str(unit), expected=wanted)
     return value * float(source.factor / target.factor)
 
 

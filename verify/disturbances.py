@@ -8,23 +8,20 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.grammar import Compare, names_in, tree_of, walk
 from engiagent.errors import EngiagentError, InputError
 from engiagent.models.recursion import linear_recursion
 from engiagent.slots import COMPONENTS
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import values
-from engiagent.verify.case import build_case, declared_units, find_requirements
+from engiagent.verify.case import Case, declared_units
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import finite_or_none
-from engiagent.verify.foreign import Reading
 from engiagent.verify.frames import Symbol
 from engiagent.verify.levels.algebra import Rule, check_rules, rules_of, rules_of_core
 from engiagent.verify.levels.execution import Plant, grid_series, recomputed_series
@@ -36,9 +33,7 @@ from engiagent.verify.levels.physics import (
     check_states,
 )
 from engiagent.verify.levels.repeated import joined
-from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.plants.run import Run
-from engiagent.verify.requirements import Requirements
 from engiagent.verify.series import Series
 from engiagent.verify.values import Floats
 
@@ -130,23 +125,11 @@ def _disturbance(name: str, amount: str) -> Disturbance:
     return Disturbance(name, number / 100 if relative else number, relative, unit)
 
 
-def with_disturbances(
-    certificate: Certificate,
-    problem: ProblemLike,
-    solution: Any,
-    blueprint: Blueprint | None,
-    requirements: Requirements | str | Path | None,
-    mapping: Mapping[str, str] | Reading | None,
-    wanted: Disturbances,
-) -> Certificate:
+def with_disturbances(certificate: Certificate, case: Case, wanted: Disturbances) -> Certificate:
     """Return a certificate with the outcome of runs with disturbances at its physics level.
 
-    ``problem``, ``solution``, ``blueprint``, ``requirements``, ``mapping``: as the certificate was
-    made of by :func:`engiagent.verify.check`. Raises InputError when a series that is to be
-    disturbed does not exist, or no unit is declared.
+    Raises InputError when a series that is to be disturbed does not exist, or no unit is declared.
     """
-    stated = find_requirements(problem, requirements)
-    case = build_case(problem, solution, blueprint, stated, mapping)
     units, _ = declared_units(case.blueprint, case.requirements, case.problem.folder)
     by_text = case.requirements is not None and bool(case.requirements.dynamics)
     bench = case.bench(by_text)
@@ -235,17 +218,9 @@ def _count(tally: dict[str, dict[str, Any]], records: Sequence[Mapping[str, Any]
         worst = record["worst"] or {}
         slack = worst.get("slack")
         excess = worst.get("excess") if slack is None else -slack
-        item = tally.setdefault(
-            record["id"],
-            {
-                "id": record["id"],
-                "name": record["name"],
-                "unit": worst.get("unit"),
-                "broken": 0,
-                "worst": None,
-                "where": {},
-            },
-        )
+        fresh = {"id": record["id"], "name": record["name"], "unit": worst.get("unit")}
+        fresh |= {"broken": 0, "worst": None, "where": {}}
+        item = tally.setdefault(record["id"], fresh)
         if record["status"] == "fail":
             item["broken"] += 1
             holds = False
@@ -300,12 +275,8 @@ class _Target:
         if symbol is None or symbol.value is None:
             known = [f"{u.name}.{s}" for u in plant.units for s in u.parameters]
             known += [p.name for p in plant.bench.declarations.core.parameters]
-            raise InputError(
-                "nothing of that name can be disturbed",
-                WHERE,
-                found=repr(item.target),
-                expected=f"one of {', '.join(known)}",
-            )
+            what, expected = "nothing of that name can be disturbed", f"one of {', '.join(known)}"
+            raise InputError(what, WHERE, found=repr(item.target), expected=expected)
         base = symbol.value.data
         return cls(name, base, _scaled(item, base, symbol.value.unit, si=True), symbol)
 
@@ -342,12 +313,8 @@ def _scaled(item: Disturbance, base: Floats, unit: Unit, *, si: bool) -> Floats:
     own = unit.difference()
     given = own if item.unit is None else item.unit.difference()
     if given.dimension != own.dimension:
-        raise InputError(
-            f"the noise of {item.target} measures something else",
-            WHERE,
-            found=str(given),
-            expected=str(own),
-        )
+        what = f"the noise of {item.target} measures something else"
+        raise InputError(what, WHERE, found=str(given), expected=str(own))
     factor = given.scale / (1.0 if si else own.scale)
     return np.full(base.shape, item.deviation * factor)
 

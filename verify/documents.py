@@ -294,14 +294,10 @@ def _refuse_holes(
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
         places = np.unravel_index(first, [dim.size for dim in dims]) if dims else ()
-        where = ", ".join(
-            f"{dim.name} = {dim.labels[int(p)]}" for dim, p in zip(dims, places, strict=True)
-        )
-        raise InputError(
-            f"{name} is {numbers[first]}" + (f" at {where}" if where else ""),
-            "the schedule",
-            expected="a finite number",
-        )
+        pairs = zip(dims, places, strict=True)
+        where = ", ".join(f"{dim.name} = {dim.labels[int(p)]}" for dim, p in pairs)
+        what = f"{name} is {numbers[first]}" + (f" at {where}" if where else "")
+        raise InputError(what, "the schedule", expected="a finite number")
 
 
 # --- how large the numbers of a row are by what is declared: the scale of its tolerance ---------

@@ -32,8 +32,15 @@ from engiagent.blueprint.grammar import (
 from engiagent.blueprint.sets import is_timed
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, functions, values
-from engiagent.verify.clocks import within
-from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame, expand
+from engiagent.verify.frames import (
+    Bools,
+    Elements,
+    Environment,
+    EvaluationError,
+    Frame,
+    expand,
+    within,
+)
 from engiagent.verify.places import Places, expand_window, located, window
 from engiagent.verify.values import ONE, Floats, Ints, Value, constants_of
 

@@ -104,14 +104,9 @@ def _of_the_text(
             options += _recomputed(found, tree.METHOD, unit, findings)
     except relaxation.NoProgrammeError as error:
         findings.append(f"no dual bound: {error}")
-    return _judge_gap(
-        case,
-        objective,
-        options,
-        None,
-        _claimed_bound(case, bench, objective),
-        findings if not _closes(options, objective) else [],
-    )
+    findings = [] if _closes(options, objective) else findings
+    claimed = _claimed_bound(case, bench, objective)
+    return _judge_gap(case, objective, options, None, claimed, findings)
 
 
 def _searched(case: Case, bench: Bench | None, own: Objective) -> bool:

@@ -20,8 +20,16 @@ from engiagent.blueprint.grammar import (
 )
 from engiagent.blueprint.sets import IndexSet, Label, is_timed
 from engiagent.verify import values
-from engiagent.verify.clocks import containing, inside_ranges
-from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame, Symbol
+from engiagent.verify.frames import (
+    Bools,
+    Elements,
+    Environment,
+    EvaluationError,
+    Frame,
+    Symbol,
+    containing,
+    inside_ranges,
+)
 from engiagent.verify.values import Floats, Ints, Value
 
 OUTSIDE = -(10**9)

@@ -112,13 +112,8 @@ def read_schedule(
             multipliers[prefix][name.removeprefix(prefix)] = Multipliers(flat, unit)
     series, notes = name_columns(replace(content, columns=plain), known, asked)
     _complete_states(series, notes, initial or {})
-    return Schedule(
-        series,
-        multipliers["dual__"],
-        multipliers["farkas__"],
-        content.claims,
-        tuple(dict.fromkeys(notes)),
-    )
+    said, (duals, farkas) = tuple(dict.fromkeys(notes)), multipliers.values()
+    return Schedule(series, duals, farkas, content.claims, said)
 
 
 def _complete_states(
@@ -375,11 +370,8 @@ class _Assigning:
         absent.sort(key=is_state)  # which follow from the others
         shown = ", ".join(unused[:12]) + (f" and {len(unused) - 12} more" if unused[12:] else "")
         if not known & set(self.series):
-            raise InputError(
-                "no column of the schedule is a quantity of the problem",
-                "the schedule",
-                found=shown,
-                expected=f"{', '.join(absent[:12])}, or a map: {proposed_map(unused, absent)}",
-            )
+            what = "no column of the schedule is a quantity of the problem"
+            expected = f"{', '.join(absent[:12])}, or a map: {proposed_map(unused, absent)}"
+            raise InputError(what, "the schedule", found=shown, expected=expected)
         proposed = f"; a map gives what is absent: {proposed_map(unused, absent)}" if absent else ""
         self.notes.append(f"not used: {shown}{proposed}")

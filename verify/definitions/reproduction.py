@@ -148,15 +148,8 @@ def _as_programme(blueprint: Blueprint) -> Blueprint:
             bounds = [v for v in (choice.lower, choice.upper) if v is not None]
             for value in (*choice.values, *bounds):
                 rules.append(_rule(choice.name, f"{value}{unit}", source))
-    plain = replace(
-        core,
-        constraints=tuple(rules),
-        draws=(),
-        definitions=(),
-        equations=(),
-        design=None,
-        claims=(),
-    )
+    nothing: dict[str, Any] = dict.fromkeys(("draws", "definitions", "equations", "claims"), ())
+    plain = replace(core, constraints=tuple(rules), design=None, **nothing)
     return replace(blueprint, kind="programme", core_model_elements=plain)
 
 

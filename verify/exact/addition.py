@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, Core, VariableDef
+from engiagent.blueprint.document import VariableDef
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic
-from engiagent.verify.case import Case, build_case, find_requirements
+from engiagent.verify.case import Case
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.exact.bench import Fractions, fraction, listed, written
@@ -29,12 +29,10 @@ from engiagent.verify.exact.linear import (
     repaired,
 )
 from engiagent.verify.findings import Violation
-from engiagent.verify.foreign import Reading
 from engiagent.verify.frames import Frame
-from engiagent.verify.levels import robust, stated
-from engiagent.verify.levels.algebra import judge_of, rules_of
+from engiagent.verify.levels import stated
+from engiagent.verify.levels.algebra import judge_of, rules_of, shown_place
 from engiagent.verify.levels.relaxed import weights_of
-from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.levels.variables import bound_tolerance
 from engiagent.verify.relations import parts_of
 from engiagent.verify.requirements import Requirements
@@ -47,26 +45,12 @@ SAME: Final = Fraction(1, 10**6)
 METHOD: Final = "exact dual bound of the linear relaxation"
 
 
-def with_exact(
-    certificate: Certificate,
-    problem: ProblemLike,
-    solution: Any,
-    blueprint: Blueprint | None = None,
-    requirements: Requirements | None = None,
-    mapping: Mapping[str, str] | Reading | None = None,
-) -> Certificate:
-    """Return a certificate with the findings of rational arithmetic beside those of doubles.
+def with_exact(certificate: Certificate, case: Case) -> Certificate:
+    """Return a certificate with what rational arithmetic says of its levels, objective and bound.
 
-    ``certificate``: as :func:`engiagent.verify.check` gave it for the same inputs. ``problem``,
-    ``solution``, ``blueprint``, ``requirements``, ``mapping``: as they were given to
-    :func:`engiagent.verify.check`; the blueprint expanded.
-
-    Returns the certificate with ``exact`` in the levels of algebra and optimality, in the objective
-    and in the bound. A plan that exactness finds to break a limit is ``violated``; nothing is
-    upgraded but a claim of infeasibility, which an exact ray proves.
+    A plan that exactness finds to break a limit is ``violated``; nothing is upgraded but a claim of
+    infeasibility, which an exact ray proves.
     """
-    annotated = find_requirements(problem, requirements)
-    case = build_case(problem, solution, blueprint, annotated, mapping)
     if case.schedule.status == "infeasible":
         return _of_a_claim(certificate, case)
     if not case.series:
@@ -92,7 +76,7 @@ def _of_schedule(
         left_out += of_rows.left_out
         found += findings_of(of_rows)
     if by_blueprint is not None and case.blueprint is not None:
-        goal, sense, why = plain_objective(by_blueprint, case.blueprint.core)
+        goal, sense, why = stated.plain_objective(by_blueprint, case.blueprint.core)
         programme = programme_of(by_blueprint, case.blueprint.core, goal, sense)
         left_out += [*programme.left_out, *([] if why is None else [why])]
         found += findings_of(programme)
@@ -103,28 +87,6 @@ def _of_schedule(
         why = "; ".join(left_out[:3]) or "there is no objective"
         return _noted(certificate, "optimality", _floating(why))
     return _with_bound(certificate, case, programme)
-
-
-def plain_objective(bench: Bench, core: Core) -> tuple[str | None, str, str | None]:
-    """Return the expression of an objective that is nothing but one, its sense, or why it is not.
-
-    An objective over scenarios, of several goals, with penalties or at its worst under what is
-    uncertain has no expression of its own.
-    """
-    definition = core.objective_function
-    if definition is None:
-        return None, "minimize", None
-    sense = definition.sense
-    if definition.expression is None or definition.terms or definition.scenario is not None:
-        return None, sense, "the objective is made of several goals or scenarios"
-    if any(c.hard is False and c.penalty is not None for c in core.constraints):
-        return None, sense, "the objective has penalties for soft constraints"
-    try:
-        if robust.swung(bench, core) is not None:
-            return None, sense, "the objective is that of the worst case"
-    except EngiagentError:
-        return None, sense, "what is uncertain was not read"
-    return definition.expression, sense, None
 
 
 def _stated_exactly(bench: Bench, requirements: Requirements) -> ExactProgramme | None:
@@ -171,8 +133,7 @@ class Finding:
         """Return what is wrong, for the certificate."""
         amount = self.worst / self.unit.factor
         where = self.frame.labels(self.row)
-        place = "".join(f" at {name} = {label}" for name, label in where.items())
-        text = f"{self.id} is broken by exactly {written(amount)} {self.unit}{place}"
+        text = f"{self.id} is broken by exactly {written(amount)} {self.unit}{shown_place(where)}"
         allowed = float(self.tolerance / self.unit.factor)
         return Violation(
             "algebra", self.id, self.id, text, where, float(amount), str(self.unit), allowed

@@ -116,7 +116,7 @@ def _unseen(found: Outcome, parts: Sequence[Part], frame: Frame) -> Outcome:
         if found.status == "pass" and part.hidden is not None and part.hidden.any():
             row = int(np.argmax(part.hidden))
             place = row if part.rows is None else int(part.rows[row])
-            where = "".join(f" at {name} = {label}" for name, label in frame.labels(place).items())
+            where = shown_place(frame.labels(place))
             share = TOLERANCES["share"]
             note = (
                 f"{found.record['id']}: the schedule's numbers{where} are so large that their "
@@ -130,21 +130,17 @@ def _with_faults(bench: Bench, rule: Rule, level: str, found: Outcome) -> Outcom
     faults, bench.evaluator.faults = bench.evaluator.faults, []
     if not faults:
         return found
+    name, words = rule.name or rule.id, f"{rule.id} ({rule.expression})"
     accused = tuple(
-        Violation(
-            level,
-            rule.id,
-            rule.name or rule.id,
-            f"{rule.id} ({rule.expression}): {f.text}"
-            + "".join(f" at {name} = {label}" for name, label in f.where.items()),
-            f.where,
-            f.amount,
-            f.unit,
-            f.tolerance,
-        )
-        for f in faults
+        replace(one, message=f"{one.message}{shown_place(one.where)}")
+        for one in (fault.violation(level, rule.id, name, words) for fault in faults)
     )
     return replace(found, record={**found.record, "status": "fail"}, faults=accused)
+
+
+def shown_place(labels: Mapping[str, str]) -> str:
+    """Return where something is, as the end of a sentence."""
+    return "".join(f" at {name} = {label}" for name, label in labels.items())
 
 
 def most_telling(found: Sequence[Worst]) -> Worst | None:
@@ -197,24 +193,14 @@ def outcome(rule: Rule, level: str, frame: Frame, worst: Worst | None) -> Outcom
     if status == "pass" or (status == "soft" and np.isfinite(worst.margin)):
         return Outcome(entry)
     amount = -worst.slack / factor
-    place = "".join(f" at {name} = {label}" for name, label in where.items())
+    place = shown_place(where)
     shown = f"{amount:.6g} {unit}" if np.isfinite(amount) else "a value that is no finite number"
     words = f"“{' '.join(rule.quote.split())}”" if rule.quote else rule.id
     named = rule.name if rule.name and rule.name != rule.id else words
     text = f"{named} ({rule.expression}) is violated by {shown}{place}"
-    return Outcome(
-        {**entry, "status": "fail"},
-        Violation(
-            level,
-            rule.id,
-            rule.name or rule.id,
-            text,
-            where,
-            amount,
-            unit,
-            worst.tolerance / factor,
-        ),
-    )
+    named, tolerance = rule.name or rule.id, worst.tolerance / factor
+    wrong = Violation(level, rule.id, named, text, where, amount, unit, tolerance)
+    return Outcome({**entry, "status": "fail"}, wrong)
 
 
 def record(rule: Rule, status: str, **more: Any) -> dict[str, Any]:

@@ -312,28 +312,15 @@ def _executed(bench: Bench, state: _State, change: Floats, defect: Floats) -> Ex
     claimed, declared = to_unit(state.own.data), to_unit(state.own.data + change)
     others = [d for k, d in enumerate(state.dims) if k != state.along]
     scale = _scale(bench, definition, declared)
-    parts = zip(
-        product(*(d.labels for d in others)),
-        along(claimed),
-        along(declared),
-        along(defect) / unit.scale,
-        strict=True,
-    )
+    keys, rows = product(*(d.labels for d in others)), (claimed, declared, defect / unit.scale)
     found = []
-    for key, was, computed, off in parts:
+    for key, was, computed, off in zip(keys, *map(along, rows), strict=True):
         shown = name if not key else f"{name}[{', '.join(map(str, key))}]"
-        own = Trajectory(
-            names=(name,),
-            quantity=shown,
-            unit=str(unit),
-            declared=computed,
-            exact=computed,
-            claimed=was,
-            defect=off[1:],
-            scale=scale,
-            instants=state.dims[state.along],
+        instants, steps = state.dims[state.along], off[1:]
+        text = str(unit)
+        found.append(
+            Trajectory((name,), shown, text, computed, computed, was, steps, scale, instants)
         )
-        found.append(own)
     dims = tuple(d.name for d in state.dims)
     whole = Series(name, declared.reshape(state.shape), unit, dims)
     return Executed(definition, tuple(found), whole)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import EvaluationError, Frame
+from engiagent.verify.functions import Fault
 from engiagent.verify.relations import Growth
 from engiagent.verify.requirements import Goal
 from engiagent.verify.tolerances import TOLERANCES, floor_of
@@ -285,19 +285,10 @@ def _slack(op: str, left: Value, right: Value, growth: Growth | None) -> Value:
 # --- what is claimed ---------------------------------------------------------------------------
 
 
-def check_objective(objective: Objective, faults: Sequence[Any]) -> Iterator[Violation]:
+def check_objective(objective: Objective, faults: Sequence[Fault]) -> Iterator[Violation]:
     """Yield what is wrong with an objective as such: no number, or a goal beyond its limit."""
     for fault in faults:
-        yield Violation(
-            "algebra",
-            "objective",
-            "objective",
-            f"the objective: {fault.text}",
-            fault.where,
-            fault.amount,
-            fault.unit,
-            fault.tolerance,
-        )
+        yield fault.violation("algebra", "objective", "objective", "the objective")
     if not np.isfinite(objective.value) and not faults:
         text = "the objective is no finite number"
         yield Violation("algebra", "objective", "objective", text, {}, None, objective.unit)

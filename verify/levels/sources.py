@@ -97,13 +97,9 @@ def _read(reference: Mapping[str, Any]) -> Source:
         for s in reference.get("spans") or ()
     )
     span = reference.get("span")
-    return Source(
-        str(reference.get("kind", "untraced")),
-        None if span is None else (int(span[0]), int(span[1])),
-        reference.get("quote"),
-        reference,
-        of + spans,
-    )
+    place = None if span is None else (int(span[0]), int(span[1]))
+    kind, quote = str(reference.get("kind", "untraced")), reference.get("quote")
+    return Source(kind, place, quote, reference, of + spans)
 
 
 def all_leaves(reference: Any) -> list[Source]:
