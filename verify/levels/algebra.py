@@ -14,7 +14,7 @@ from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench, declared_of
 from engiagent.verify.findings import Violation, finite_or_none
 from engiagent.verify.frames import EvaluationError, Frame
-from engiagent.verify.relations import Judge, Part, parts_of
+from engiagent.verify.relations import Growth, Judge, Part, parts_of
 from engiagent.verify.requirements import Requirements
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Value
@@ -87,14 +87,15 @@ def rules_of_core(core: Core) -> list[Rule]:
 
 def check_rules(bench: Bench, rules: Sequence[Rule], level: str = "algebra") -> list[Outcome]:
     """Return the outcome of every rule, in the order given."""
-    return [_check(bench, rule, level) for rule in rules]
+    return [check_rule(bench, rule, level) for rule in rules]
 
 
-def _check(bench: Bench, rule: Rule, level: str) -> Outcome:
-    evaluator = bench.evaluator
+def check_rule(bench: Bench, rule: Rule, level: str, growth: Growth | None = None) -> Outcome:
+    """Return the outcome of a rule, with ``growth`` in its worst case."""
+    evaluator, judge = bench.evaluator, replace(judge_of(bench, rule), growth=growth)
     try:
         frame = evaluator.frame(rule.forall, rule.where)
-        parts = parts_of(evaluator, rule.expression, frame, judge_of(bench, rule))
+        parts = parts_of(evaluator, rule.expression, frame, judge)
     except EvaluationError as error:
         return _with_faults(bench, rule, level, Outcome(record(rule, "unchecked", note=str(error))))
     found = [one for one in (worst_of(part) for part in parts) if one is not None]

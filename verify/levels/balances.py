@@ -19,9 +19,8 @@ import numpy as np
 from engiagent.blueprint.document import VariableDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
-from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
-from engiagent.verify.levels.algebra import rules_of_core
+from engiagent.verify.levels.algebra import rows_of
 from engiagent.verify.plants.run import Trajectory
 from engiagent.verify.series import Series
 from engiagent.verify.values import Bools, Floats, Ints, Value, atoms_of, triplets
@@ -107,7 +106,8 @@ class _System:
                 continue
             states[state.own.order] = state
             start += state.own.data.size
-        found = [_rows(value, states) for value in (_equations(bench) if states else ())]
+        equations = rows_of(bench, bench.declarations.core) if states else ()
+        found = [_rows(row.excess, states) for row in equations if row.equal]
         rows = [row for part, _ in found for row in part]
         return cls(states, rows, unfit, any(bent for _, bent in found))
 
@@ -202,19 +202,6 @@ def _state(bench: Bench, definition: VariableDef, start: int) -> _State | None:
     if own is None or len(ordered) != 1 or own.data.size != np.prod([d.size for d in dims]):
         return None
     return _State(definition, own, dims, ordered[0], start)
-
-
-def _equations(bench: Bench) -> Iterator[Value]:
-    for rule in rules_of_core(bench.declarations.core):
-        if not rule.hard:
-            continue
-        try:
-            frame = bench.evaluator.frame(rule.forall, rule.where)
-            compared = bench.evaluator.compared(rule.expression, frame) if frame.size else []
-            excesses = [arithmetic.add(a, b, -1.0) for op, a, b in compared if op == "=="]
-        except EngiagentError:
-            continue  # the algebra level says what is wrong with it
-        yield from excesses
 
 
 def _rows(value: Value, states: Mapping[int, _State]) -> tuple[list[_Row], bool]:

@@ -24,6 +24,11 @@ from engiagent.verify.values import Floats
 from engiagent.verify.vocabulary import SERIES
 
 
+def _once(texts: list[str], text: str) -> None:
+    if text not in texts:
+        texts.append(text)
+
+
 @dataclass
 class Plant:
     """The declared units with their numbers; ``unchecked`` says what could not be run.
@@ -88,8 +93,7 @@ class Plant:
 
     def note(self, text: str) -> None:
         """Add a note, once."""
-        if text not in self.notes:
-            self.notes.append(text)
+        _once(self.notes, text)
 
     # -- running --------------------------------------------------------------------------------
 
@@ -99,18 +103,15 @@ class Plant:
             try:
                 yield self.executed(group[0])
             except EngiagentError as error:
-                text = f"{group[0].name} was not re-executed: {error}"
-                if text not in self.unchecked:
-                    self.unchecked.append(text)
+                _once(self.unchecked, f"{group[0].name} was not re-executed: {error}")
 
     def groups(self) -> Iterator[list[Dynamics]]:
         """Yield the units that are executed together."""
         done: set[str] = set()
         for unit in self.units:
             if unit.model not in COMPONENTS:
-                text = f"{unit.name} was not re-executed: the checker knows no model {unit.model!r}"
-                if text not in self.unchecked:
-                    self.unchecked.append(text)
+                what = f"the checker knows no model {unit.model!r}"
+                _once(self.unchecked, f"{unit.name} was not re-executed: {what}")
             elif unit.model not in done:
                 alike = [other for other in self.units if other.model == unit.model]
                 split = entry_of(unit.model).groups
@@ -143,12 +144,13 @@ class Plant:
                     f"{unit.name} is a {unit.model}, which has no parameter {odd!r}; it has "
                     f"{', '.join(slots)}"
                 )
-        units: list[Unit] = [self.of(unit) for unit in group]
         runs: list[Run] = []
-        sizes = [one.left_out for one in units]
-        built = [one for one, slot in zip(units, sizes, strict=True) if slot is None]
-        for one, slot in zip(units, sizes, strict=True):
-            if slot is not None:
+        built: list[Unit] = []
+        for one in map(self.of, group):
+            slot = one.left_out
+            if slot is None:
+                built.append(one)
+            else:
                 self.note(f"{one.name} is not built: its {slot} is 0")
                 runs.append(one.nothing())
         if built and model.together is not None:

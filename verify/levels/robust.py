@@ -14,22 +14,12 @@ from engiagent.blueprint.document import Blueprint, Core, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import names_in
 from engiagent.blueprint.uncertainty import Uncertainty, reached_names, uncertainties
-from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit
 from engiagent.verify import values
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.frames import EvaluationError, Symbol
-from engiagent.verify.levels.algebra import (
-    Outcome,
-    judge_of,
-    most_telling,
-    outcome,
-    record,
-    rules_of_core,
-    worst_of,
-)
+from engiagent.verify.levels.algebra import Outcome, check_rule, rules_of_core
 from engiagent.verify.levels.goals import Objective, evaluate_declared, soft_costs
-from engiagent.verify.relations import parts_of
 from engiagent.verify.values import Floats, Value, triplets
 
 
@@ -124,16 +114,7 @@ def check_robust(uncertain: Swung, core: Core) -> Iterator[Outcome]:
             continue
         title = f"{plain.name or plain.id}, whatever {names} comes to"
         rule = replace(plain, id=f"robust:{plain.id}", name=title)
-        evaluator = uncertain.bench.evaluator
-        judge = replace(judge_of(uncertain.bench, rule), growth=uncertain.growth)
-        try:
-            frame = evaluator.frame(rule.forall, rule.where)
-            parts = parts_of(evaluator, rule.expression, frame, judge)
-        except EngiagentError as error:
-            yield Outcome(record(rule, "unchecked", note=str(error)))
-            continue
-        found = [one for one in map(worst_of, parts) if one is not None]
-        yield outcome(rule, "algebra", frame, most_telling(found))
+        yield check_rule(uncertain.bench, rule, "algebra", uncertain.growth)
 
 
 def declared_objective(bench: Bench, core: Core) -> Objective:
