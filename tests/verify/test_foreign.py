@@ -302,18 +302,9 @@ def faulty() -> dict[str, tuple[list[str], str]]:
         ),
         "half an hour beside": (table_at(HOURS + pd.Timedelta("30min")), r"begins 30 min after"),
         "cut short": (lines[:-2], r"plan.csv:23:1: .*its rows end 120 min before the end of T"),
-        "a value missing": (
-            [*lines[:3], "2025-07-01 02:00,,0", *lines[4:]],
-            r"plan.csv:4:18: .*empty cell",
-        ),
         "a stamp missing": ([*lines[:3], ",1,0", *lines[4:]], r"plan.csv:4:1: .*missing"),
         "no such time": ([*lines[:3], "2025-07-01 25:00,1,0", *lines[4:]], r"plan.csv:4:1: .*no "),
         "mixed offsets": ([*lines[:3], "2025-07-01 02:00+02:00,1,0", *lines[4:]], "offset"),
-        "a lost cell": ([*lines[:3], "2025-07-01 02:00,1", *lines[4:]], r"plan.csv:4: .*2"),
-        "a note in a number": (
-            [*lines[:3], "2025-07-01 02:00,~5,0", *lines[4:]],
-            r"plan.csv:4:18: .*text where a number",
-        ),
         "a date of some country": (
             table_at(HOURS, "%d/%m/%Y %H:%M"),
             r"plan.csv:2:1: .*day and month cannot be told apart",

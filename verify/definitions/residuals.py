@@ -44,20 +44,15 @@ def check_values(bench: Bench, refine: int = 1) -> Iterator[Outcome]:
             if isinstance(item, DrawDef):
                 yield _draw(bench, item)
             elif isinstance(item, DefinitionDef):
-                yield _definition(bench, item)
+                evaluator, stored = bench.evaluator(), bench.data(item.name)
+                frame, text = bench.frame(item.index), item.expression
+                value = in_unit(evaluator.number(parse(text), frame), stored.unit)
+                yield _compared(item.name, text, value, stored, frame, evaluator.close_calls)
             else:
                 yield _equation(bench, item, refine)
         except EngiagentError as error:
             text = f"{item.name}: {error}"
             yield Outcome({"id": item.name, "status": "unchecked", "reason": text})
-
-
-def _definition(bench: Bench, item: DefinitionDef) -> Outcome:
-    frame = bench.frame(item.index)
-    evaluator = bench.evaluator()
-    stored = bench.data(item.name)
-    value = in_unit(evaluator.number(parse(item.expression), frame), stored.unit)
-    return _compared(item.name, item.expression, value, stored, frame, evaluator.close_calls)
 
 
 def _equation(bench: Bench, item: EquationDef, refine: int) -> Outcome:

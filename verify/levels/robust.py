@@ -144,12 +144,7 @@ def nominal_only(blueprint: Blueprint) -> list[str]:
     sources = extended.uncertainty_sources if extended is not None and not modelled else ()
     if not sources:
         return []
-    shown = ", ".join(_name(source) for source in sources)
+    keys, unnamed = ("name", "source", "content", "description"), "a source without a name"
+    given = [s if isinstance(s, Mapping) else {"name": s} for s in sources]
+    shown = ", ".join(str(next((s[k] for k in keys if s.get(k)), unnamed)) for s in given)
     return [f"the certificate holds for the nominal values only; said to be uncertain: {shown}"]
-
-
-def _name(source: object) -> str:
-    if isinstance(source, Mapping):
-        given = (source.get(key) for key in ("name", "source", "content", "description"))
-        return str(next((item for item in given if item), "a source without a name"))
-    return str(source)

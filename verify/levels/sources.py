@@ -147,12 +147,11 @@ def is_most_of(source: Source, problem: ProblemLike) -> bool:
 
 def unit_elsewhere(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
     """Return the unit of a number that has none beside it."""
-    return (
-        _table_unit(problem, leaf)
-        or _quantity_unit(problem, leaf, wanted)
-        or _rate_of_things(problem, leaf)
-        or _sentence_unit(problem, leaf, wanted)
-    )
+    found = _table_unit(problem, leaf) or _quantity_unit(problem, leaf, wanted)
+    if found is None and leaf.kind != "table" and leaf.span is not None:
+        # ``1/h`` for the 40 of ``40 points per hour``
+        found = rate_of_things(problem.text[leaf.span[1] : leaf.span[1] + 80])
+    return found or _sentence_unit(problem, leaf, wanted)
 
 
 def _cell(problem: ProblemLike, span: Span) -> tuple[Any, Any, int] | None:
@@ -192,13 +191,6 @@ def _quantity_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
             unit: Unit = quantity.unit
             return unit
     return None
-
-
-def _rate_of_things(problem: ProblemLike, leaf: Source) -> Unit | None:
-    """Return ``1/h`` for the 40 of ``40 points per hour``."""
-    if leaf.kind == "table" or leaf.span is None:
-        return None
-    return rate_of_things(problem.text[leaf.span[1] : leaf.span[1] + 80])
 
 
 def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
