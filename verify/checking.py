@@ -26,12 +26,12 @@ from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.foreign import Reading
 from engiagent.verify.judging import optimality_level
 from engiagent.verify.levels import algebra, goals, relaxation, robust, stated, variables
-from engiagent.verify.levels.algebra import Outcome, Rule
+from engiagent.verify.levels.algebra import Outcome
 from engiagent.verify.levels.data import check_data
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.physics import check_physics
 from engiagent.verify.levels.sources import ProblemLike
-from engiagent.verify.requirements import Requirements, quote_findings
+from engiagent.verify.requirements import Requirements, Rule, quote_findings
 from engiagent.verify.series import Series
 from engiagent.verify.vocabulary import is_state
 
@@ -176,7 +176,7 @@ def _rules(
     outcomes: list[Outcome] = []
     benches: list[tuple[Bench, Sequence[Rule]]] = []
     if by_text is not None and case.requirements is not None:
-        rules = algebra.rules_of(case.requirements)
+        rules: Sequence[Rule] = case.requirements.requirements
         outcomes += algebra.check_rules(by_text, rules)
         outcomes += variables.check_counted(by_text, case.requirements.counted)
         benches.append((by_text, rules))

@@ -23,7 +23,7 @@ from engiagent.verify.certificate import Certificate
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import finite_or_none
 from engiagent.verify.frames import Symbol
-from engiagent.verify.levels.algebra import Rule, check_rules, rules_of, rules_of_core
+from engiagent.verify.levels.algebra import check_rules, rules_of_core
 from engiagent.verify.levels.execution import Plant, grid_series, recomputed_series
 from engiagent.verify.levels.physics import (
     LEVEL,
@@ -34,6 +34,7 @@ from engiagent.verify.levels.physics import (
 )
 from engiagent.verify.levels.repeated import joined
 from engiagent.verify.plants.run import Run
+from engiagent.verify.requirements import Rule
 from engiagent.verify.series import Series
 from engiagent.verify.values import Floats
 
@@ -135,11 +136,9 @@ def with_disturbances(certificate: Certificate, case: Case, wanted: Disturbances
     bench = case.bench(by_text)
     if not units or bench is None or not case.series:
         raise InputError("there is no plan with declared units that could be disturbed", WHERE)
-    if by_text:
-        assert case.requirements is not None
-        rules = rules_of(case.requirements)
-    else:
-        rules = rules_of_core(bench.declarations.core)
+    rules: Sequence[Rule] = rules_of_core(bench.declarations.core)
+    if by_text and case.requirements is not None:
+        rules = case.requirements.requirements
     found = disturbed(Plant(bench, units), rules, wanted)
     bench.forget()
     physics = {**certificate.levels.get("physics", {"status": "unchecked"}), "disturbance": found}

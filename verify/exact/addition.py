@@ -31,7 +31,7 @@ from engiagent.verify.exact.linear import (
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import Frame
 from engiagent.verify.levels import stated
-from engiagent.verify.levels.algebra import judge_of, rules_of, shown_place
+from engiagent.verify.levels.algebra import judge_of, shown_place
 from engiagent.verify.levels.relaxed import weights_of
 from engiagent.verify.levels.variables import bound_tolerance
 from engiagent.verify.relations import parts_of
@@ -72,7 +72,7 @@ def _of_schedule(
     programme: ExactProgramme | None = None
     if by_text is not None and case.requirements is not None:
         core = replace(case.requirements.core, decision_variables=())
-        of_rows = programme_of(by_text, core, None, rules=rules_of(case.requirements))
+        of_rows = programme_of(by_text, core, None, rules=case.requirements.requirements)
         left_out += of_rows.left_out
         found += findings_of(of_rows)
     if by_blueprint is not None and case.blueprint is not None:

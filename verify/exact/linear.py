@@ -33,11 +33,12 @@ from engiagent.verify.exact.bench import (
     written,
 )
 from engiagent.verify.frames import Bools
-from engiagent.verify.levels.algebra import Row, Rule, rows_of
+from engiagent.verify.levels.algebra import Row, rows_of
 from engiagent.verify.levels.forms import Form, implied_ends
 from engiagent.verify.levels.relaxation import elastic
 from engiagent.verify.levels.relaxed import Proposer, Relaxation
 from engiagent.verify.levels.variables import Bounds, bounds_of
+from engiagent.verify.requirements import Rule
 from engiagent.verify.values import Floats, Ints, Value, constants_of, grouped, summed, triplets
 
 ZERO: Final[Any] = Fraction(0)

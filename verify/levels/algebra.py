@@ -15,7 +15,7 @@ from engiagent.verify.documents import Bench, declared_of
 from engiagent.verify.findings import Violation, finite_or_none
 from engiagent.verify.frames import EvaluationError, Frame
 from engiagent.verify.relations import Growth, Judge, Part, parts_of
-from engiagent.verify.requirements import Requirements
+from engiagent.verify.requirements import Rule
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Value
 
@@ -30,20 +30,6 @@ class Worst:
     tolerance: float
     unit: Unit
     telling: bool
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A comparison that has to hold on every row."""
-
-    id: str
-    expression: str
-    name: str | None = None
-    quote: str | None = None
-    forall: tuple[str, ...] = ()
-    where: str | None = None
-    tolerance: str | None = None
-    hard: bool = True
 
 
 @dataclass(frozen=True)
@@ -63,14 +49,6 @@ class Outcome:
     def status(self) -> str:
         """``pass``, ``fail``, ``unchecked``, or ``soft`` for a broken rule that may be broken."""
         return str(self.record["status"])
-
-
-def rules_of(requirements: Requirements) -> list[Rule]:
-    """Return the annotated requirements as rules."""
-    return [
-        Rule(r.id, r.expression, r.name, r.quote, r.forall, r.where, r.tolerance)
-        for r in requirements.requirements
-    ]
 
 
 def rules_of_core(core: Core) -> list[Rule]:

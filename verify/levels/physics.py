@@ -17,12 +17,12 @@ from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, declared_of
 from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.frames import MissingQuantity, label_of
-from engiagent.verify.levels.algebra import Outcome, Rule, check_rules
+from engiagent.verify.levels.algebra import Outcome, check_rules
 from engiagent.verify.levels.balances import computed_states, execute_balances, largest
 from engiagent.verify.levels.execution import Plant, buses_of, recomputed_series, sides_of, total
 from engiagent.verify.plants import entry_of
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
-from engiagent.verify.requirements import Dynamics
+from engiagent.verify.requirements import Dynamics, Rule
 from engiagent.verify.series import Series
 from engiagent.verify.tolerances import TOLERANCES, floor_of
 from engiagent.verify.values import Floats

@@ -22,12 +22,13 @@ from engiagent.blueprint.occurrences import (
 from engiagent.errors import EngiagentError
 from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
-from engiagent.verify.levels.algebra import Rule, rules_of_core
+from engiagent.verify.levels.algebra import rules_of_core
 from engiagent.verify.levels.coverage import used_names
 from engiagent.verify.levels.forms import Columns, Form
 from engiagent.verify.levels.minorants import bounded_atoms
 from engiagent.verify.levels.sources import ProblemLike, all_leaves, words_of
 from engiagent.verify.levels.variables import box_of
+from engiagent.verify.requirements import Rule
 from engiagent.verify.tolerances import floor_of
 from engiagent.verify.values import Floats, Value, atoms_of, triplets
 

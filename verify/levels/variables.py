@@ -14,9 +14,9 @@ from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench, bound_of, declared_value
 from engiagent.verify.frames import Bools, EvaluationError
-from engiagent.verify.levels.algebra import Outcome, Rule, most_telling, outcome, record, worst_of
+from engiagent.verify.levels.algebra import Outcome, most_telling, outcome, record, worst_of
 from engiagent.verify.relations import Part, slack_of
-from engiagent.verify.requirements import Counted
+from engiagent.verify.requirements import Counted, Rule
 from engiagent.verify.series import bind
 from engiagent.verify.tolerances import TOLERANCES, row_tolerance
 from engiagent.verify.values import Floats, Ints, Value
