@@ -15,11 +15,12 @@ from engiagent.units.unit import parse_unit
 from engiagent.verify.certificate import LEVELS, Certificate, certificate_of
 from engiagent.verify.claims import AUTHOR_ONLY, ONLY_AUTHOR, Reading
 from engiagent.verify.definitions.bench import Bench, answers_of, stream
-from engiagent.verify.definitions.residuals import Outcome, check_claim, check_values
+from engiagent.verify.definitions.residuals import check_claim, check_values
 from engiagent.verify.documents import Bench as PlainBench
 from engiagent.verify.documents import Declarations
 from engiagent.verify.findings import Report, Violation
 from engiagent.verify.frames import EvaluationError, Frame
+from engiagent.verify.levels.algebra import Outcome
 from engiagent.verify.levels.data import check_data
 from engiagent.verify.levels.sources import ProblemLike
 
@@ -97,7 +98,7 @@ def _judge(problem: ProblemLike, results: Any, blueprint: Blueprint, found: _Fou
         choices = {c.name: float(bench.answers[c.name].values) for c in chosen} or None
         halved = evaluate_definitions(blueprint, problem.folder, refine=2, choices=choices)
         finer = Bench(declarations, answers_of(halved))
-        bad = [str(o.check["id"]) for o in check_values(finer, refine=2) if o.status != "pass"]
+        bad = [str(o.record["id"]) for o in check_values(finer, refine=2) if o.status != "pass"]
         findings = [f"{name} is not reproduced with half the step" for name in bad]
         # Only the claims can fail by it.
         levels["physics"] = Report("unchecked" if bad else "pass", {"findings": findings})
@@ -121,8 +122,8 @@ def _judge(problem: ProblemLike, results: Any, blueprint: Blueprint, found: _Fou
 def _algebra(outcomes: Sequence[Outcome]) -> Report:
     statuses = {outcome.status for outcome in outcomes}
     status = "fail" if "fail" in statuses else "unchecked" if "unchecked" in statuses else "pass"
-    findings = [str(o.check["reason"]) for o in outcomes if "reason" in o.check]
-    body = {"source": "blueprint", "checks": [o.check for o in outcomes], "findings": findings}
+    findings = [str(o.record["reason"]) for o in outcomes if "reason" in o.record]
+    body = {"source": "blueprint", "checks": [o.record for o in outcomes], "findings": findings}
     return Report(status, body, tuple(o.violation for o in outcomes if o.violation is not None))
 
 
@@ -282,7 +283,7 @@ def _ranked(
         for outcome in check_values(bench):
             if outcome.status != "pass":
                 place = ", ".join(f"{n} = {v:g}" for n, v in given.items())
-                ranking.wrong.append(f"{outcome.check['id']} is not reproduced at {place}")
+                ranking.wrong.append(f"{outcome.record['id']} is not reproduced at {place}")
         merit, shown, _ = _merit(bench, design)
         if merit is None:
             continue

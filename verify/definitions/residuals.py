@@ -6,7 +6,7 @@ of all recursions, however they were found.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,23 +18,11 @@ from engiagent.units.unit import parse_unit
 from engiagent.verify.definitions.bench import Bench, computed, in_unit, misfit
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import EvaluationError, Frame, label_of
+from engiagent.verify.levels.algebra import Outcome
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.values import Floats, Value
 
 LEVEL = "algebra"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one check found, as the certificate lists it."""
-
-    check: dict[str, object]
-    violation: Violation | None = None
-
-    @property
-    def status(self) -> str:
-        """``pass``, ``fail`` or ``unchecked``."""
-        return str(self.check["status"])
 
 
 def check_values(bench: Bench, refine: int = 1) -> Iterator[Outcome]:
