@@ -151,7 +151,7 @@ class Bench:
         self._open: set[str] = set()
         self._symbols: dict[str, Symbol] = {}
         self._grids: dict[tuple[str, ...], Frame] = {}
-        self.reach: Bench | None = None  # see verify.declared, which fills it
+        self.reach: Bench | None = None  # filled by declared_of
         self._variable_defs = {v.name: v for v in declarations.core.decision_variables}
         self.evaluator = Evaluator(Environment(declarations.sets, self._symbols, self._resolve))
 
