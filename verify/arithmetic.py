@@ -43,7 +43,6 @@ def adopt(value: Value, unit: Unit) -> Value:
 
 
 def _need(value: Value, unit: Unit) -> Value:
-    """Return ``value`` if it can stand where ``unit`` is needed."""
     value = adopt(value, unit)
     if value.unit.dimension != unit.dimension:
         raise UnitError(f"one side is {unit}, the other {value.unit}")
@@ -128,7 +127,6 @@ def _sizes(left: Value, right: Value, join: np.ufunc, size: int) -> Floats | Siz
 
 
 def _same(sizes: Floats | Sizes) -> bool:
-    """Whether sizes are known to be the same on all rows."""
     return isinstance(sizes, np.ndarray) and thin(sizes).size == 1
 
 

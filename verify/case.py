@@ -93,6 +93,19 @@ def find_requirements(
     return load_requirements(path) if path.is_file() else None
 
 
+def case_of(
+    problem: ProblemLike,
+    solution: Any,
+    blueprint: Blueprint | None,
+    requirements: Requirements | str | Path | None,
+    reading: Reading | Mapping[str, str] | None,
+) -> Case:
+    """Return the case of what :func:`engiagent.verify.checking.check` is given."""
+    return build_case(
+        problem, solution, blueprint, find_requirements(problem, requirements), reading
+    )
+
+
 def annotated_otherwise(problem: ProblemLike) -> str | None:
     """Return why the annotations of a problem are not of its text and data as they stand now.
 
@@ -177,7 +190,6 @@ def declared_units(
 
 
 def _known_states(plant: Plant) -> dict[str, tuple[float, int]]:
-    """Return by quantity the first value in SI and the number of periods."""
     first: dict[str, tuple[float, int]] = {}
     for unit in plant.units:
         for word, slot in STARTS.items():
@@ -229,11 +241,3 @@ def missing_parameters(case: Case) -> list[str]:
     if case.blueprint is None:
         return []
     return sorted(p.name for p in case.blueprint.core.parameters if p.status == "missing")
-
-
-def input_hashes(problem: ProblemLike) -> dict[str, str]:
-    """Return the hash of the problem's text and of every file of its data."""
-    known = problem.sha256
-    if isinstance(known, Mapping):
-        return {str(name): str(digest) for name, digest in known.items()}
-    return {"problem.md": str(known)}

@@ -1,6 +1,6 @@
 """The check: problem, schedule, blueprint and requirements in, a certificate out."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, Core
+from engiagent.blueprint.document import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.units.unit import parse_unit
 from engiagent.verify.case import (
@@ -16,37 +16,26 @@ from engiagent.verify.case import (
     build_case,
     declared_units,
     find_requirements,
-    input_hashes,
     missing_parameters,
 )
-from engiagent.verify.certificate import Certificate
-from engiagent.verify.claims import ONLY_AUTHOR, Claim, overrides_of
+from engiagent.verify.certificate import UNCHECKED, Certificate, certificate_of
+from engiagent.verify.claims import ONLY_AUTHOR, Claim
 from engiagent.verify.claims import Reading as TextReading
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.foreign import Reading
 from engiagent.verify.judging import optimality_level
-from engiagent.verify.levels import (
-    algebra,
-    goals,
-    optimality,
-    relaxation,
-    robust,
-    stated,
-    variables,
-)
-from engiagent.verify.levels.algebra import Outcome, Rule
+from engiagent.verify.levels import algebra, goals, relaxation, robust, stated, variables
+from engiagent.verify.levels.algebra import Outcome
 from engiagent.verify.levels.data import check_data
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.physics import check_physics
 from engiagent.verify.levels.sources import ProblemLike
-from engiagent.verify.requirements import Requirements, quote_findings
+from engiagent.verify.requirements import Requirements, Rule, quote_findings
 from engiagent.verify.series import Series
-from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
 from engiagent.verify.vocabulary import is_state
 
 TEXTS, BLUEPRINTS = "the text's objective", "the blueprint's objective"
-UNCHECKED = Report("unchecked", {"findings": ["there is nothing to check"]})
 
 
 def check(
@@ -184,11 +173,10 @@ def _data_level(case: Case, bench: Bench | None) -> tuple[Report, list[str]]:
 def _rules(
     case: Case, by_text: Bench | None, by_blueprint: Bench | None
 ) -> tuple[list[Outcome], list[tuple[Bench, Sequence[Rule]]]]:
-    """Return the outcome of all rules: the text's own first, then the blueprint's."""
     outcomes: list[Outcome] = []
     benches: list[tuple[Bench, Sequence[Rule]]] = []
     if by_text is not None and case.requirements is not None:
-        rules = algebra.rules_of(case.requirements)
+        rules: Sequence[Rule] = case.requirements.requirements
         outcomes += algebra.check_rules(by_text, rules)
         outcomes += variables.check_counted(by_text, case.requirements.counted)
         benches.append((by_text, rules))
@@ -228,7 +216,7 @@ def _objective(
         ways.append((TEXTS, by_text, partial(goals.evaluate_objective, by_text, own)))
     core = None if case.blueprint is None else case.blueprint.core
     if core is not None and core.objective_function is not None and by_blueprint is not None:
-        declared = partial(_declared_objective, by_blueprint, core)
+        declared = partial(robust.declared_objective, by_blueprint, core)
         ways.append((BLUEPRINTS, by_blueprint, declared))
     for name, bench, evaluate in ways:
         bench.evaluator.faults = []  # the rules have told theirs
@@ -260,21 +248,13 @@ def _objective(
     return counts, by_name.get(BLUEPRINTS), by_name.get(TEXTS), found
 
 
-def _declared_objective(bench: Bench, core: Core) -> Objective:
-    """Return the blueprint's objective, at its worst where it depends on what is uncertain."""
-    nominal = goals.evaluate_declared(bench, core)
-    uncertain = robust.swung(bench, core)
-    return nominal if uncertain is None else robust.robust_objective(uncertain, core, nominal)
-
-
 def _in_unit(value: float, unit: Any, wanted: str) -> float:
     if unit is None or str(unit) == wanted:
         return value
     source, target = parse_unit(str(unit)), parse_unit(wanted)
     if source.dimension != target.dimension:
-        raise InputError(
-            "the objective measures something else", "the schedule", None, None, str(unit), wanted
-        )
+        what = "the objective measures something else"
+        raise InputError(what, "the schedule", found=str(unit), expected=wanted)
     return value * float(source.factor / target.factor)
 
 
@@ -293,25 +273,20 @@ def _physics_level(
     if bench is None:
         return UNCHECKED
     core = None if case.blueprint is None else case.blueprint.core
-    states = {} if core is None else dict(_states(core))
-    return check_physics(units, bench, benches, has_states, states)
-
-
-def _states(core: Core) -> Iterator[tuple[str, str]]:
-    """Yield the variables that are states by their quantity, with it."""
-    instants = {s.name for s in core.sets if s.kind == "instants"}
-    for variable in core.decision_variables:
+    states: dict[str, str] = {}
+    instants = set() if core is None else {s.name for s in core.sets if s.kind == "instants"}
+    for variable in () if core is None else core.decision_variables:
         quantity = variable.quantity or ""
         over = {binder.rpartition(" in ")[2].strip() for binder in variable.index}
         if is_state(quantity) and (over & instants or quantity.endswith(".state_of_charge")):
-            yield variable.name, quantity
+            states[variable.name] = quantity
+    return check_physics(units, bench, benches, has_states, states)
 
 
 # --- a claim that there is none ----------------------------------------------------------------
 
 
 def _infeasible(case: Case, missing: list[str]) -> Certificate:
-    """Check the claim that no plan is allowed."""
     reports = {"data": UNCHECKED, "algebra": UNCHECKED, "physics": UNCHECKED}
     if case.blueprint is None:
         finding = "a claim of infeasibility needs its blueprint"
@@ -336,7 +311,7 @@ def _infeasible(case: Case, missing: list[str]) -> Certificate:
     return _certificate(case, "no plan", reports, list(data.violations), missing, not_understood)
 
 
-def _of_the_text(case: Case, bench: Bench, own: optimality.Proof) -> optimality.Proof:
+def _of_the_text(case: Case, bench: Bench, own: algebra.Proof) -> algebra.Proof:
     """Return the proof that the requirements themselves allow nothing."""
     assert case.blueprint is not None
     assert case.requirements is not None
@@ -352,7 +327,7 @@ def _of_the_text(case: Case, bench: Bench, own: optimality.Proof) -> optimality.
     if found.proven:
         return replace(own, margin=found.margin)
     reason = "the blueprint allows nothing, but that the requirements allow nothing is not proven"
-    return optimality.Proof(None, own.weights, reason)
+    return algebra.Proof(None, own.weights, reason)
 
 
 def _middles(declarations: Declarations) -> dict[str, Series]:
@@ -383,36 +358,23 @@ def _certificate(
     objective: Mapping[str, Any] | None = None,
     bound: Mapping[str, Any] | None = None,
 ) -> Certificate:
-    import engiagent
-
-    inputs = input_hashes(case.problem)
-    inputs["schedule"] = case.digest()
-    if case.blueprint is not None:
-        inputs["blueprint"] = case.blueprint.sha256
+    inputs = {"schedule": case.digest()}
     if case.requirements is not None:
         inputs["requirements"] = case.requirements.sha256
-    levels = {
-        name: reports.get(name, UNCHECKED).to_dict()
-        for name in ("data", "algebra", "physics", "optimality")
-    }
-    reading = _what_is_open(case, claim, reports.get("data", UNCHECKED), not_understood)
-    return Certificate(
-        verdict="undecided",
-        problem=case.problem.id,
-        plan={"claim": claim},
-        overrides=tuple(item.to_dict() for item in overrides_of(case.blueprint)),
+    return certificate_of(
+        case.problem,
+        case.blueprint,
+        claim,
+        reports,
+        violations,
+        _what_is_open(case, claim, reports.get("data", UNCHECKED), not_understood),
         inputs=inputs,
         objective=objective,
         bound=bound,
-        levels=levels,
-        violations=tuple(violation.to_dict() for violation in violations),
         missing=tuple(missing),
         not_understood=tuple(not_understood),
         notes=tuple(case.notes),
-        tolerances=TOLERANCES,
-        tolerances_sha256=tolerances_sha256(),
-        versions={"engiagent": engiagent.__version__, "numpy": np.__version__},
-    ).judged(reading=reading)
+    )
 
 
 def _what_is_open(

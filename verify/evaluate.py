@@ -32,11 +32,17 @@ from engiagent.blueprint.grammar import (
 from engiagent.blueprint.sets import is_timed
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, functions, values
-from engiagent.verify.clocks import within
-from engiagent.verify.frames import Bools, Elements, Environment, EvaluationError, Frame, expand
-from engiagent.verify.places import Places, located
+from engiagent.verify.frames import (
+    Bools,
+    Elements,
+    Environment,
+    EvaluationError,
+    Frame,
+    expand,
+    within,
+)
+from engiagent.verify.places import Places, expand_window, located, window
 from engiagent.verify.values import ONE, Floats, Ints, Value, constants_of
-from engiagent.verify.windows import expand_window, window
 
 HOUR = parse_unit("h")
 Compared = list[tuple[str, Value, Value]]
@@ -340,7 +346,6 @@ class Evaluator:
         )
 
     def _numbers(self, parts: Sequence[Node], frame: Frame) -> list[Value]:
-        """Return the numbers of a comparison, none of which may depend on a variable."""
         found = arithmetic.align_chain([self._clock_or_number(part, frame) for part in parts])
         if any(value.degree for value in found):
             raise EvaluationError("a condition may use indices and parameters only")

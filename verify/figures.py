@@ -8,6 +8,7 @@ from functools import cache
 from engiagent.units.currencies import with_codes
 from engiagent.units.unit import CURRENCIES, Dimension, Unit, UnitError, parse_unit
 from engiagent.units.words import tons_settled
+from engiagent.verify.tolerances import TOLERANCES
 
 _SPACES = "\u00a0\u2009\u202f "
 _NUMBER = re.compile(
@@ -23,44 +24,32 @@ _HALF_DAY = re.compile(
 )
 _NAMED_CLOCK = re.compile(r"\b(noon|midday|midnight)\b", re.IGNORECASE)
 _WORDS = {
-    "zero": 0.0,
-    "empty": 0.0,
-    "one": 1.0,
-    "two": 2.0,
-    "three": 3.0,
-    "four": 4.0,
-    "five": 5.0,
-    "six": 6.0,
-    "seven": 7.0,
-    "eight": 8.0,
-    "nine": 9.0,
-    "ten": 10.0,
-    "eleven": 11.0,
-    "twelve": 12.0,
-    "twenty": 20.0,
-    "thirty": 30.0,
-    "hundred": 100.0,
-    "half": 0.5,
-    "quarter": 0.25,
-    "third": 1.0 / 3.0,
-    "full": 1.0,
-    "once": 1.0,
-    "twice": 2.0,
-    "double": 2.0,
+    name: value
+    for value, names in (
+        (0.0, "zero empty"),
+        (1.0, "one full once"),
+        (2.0, "two twice double zwei deux dos due"),
+        (3.0, "three drei trois tres tre"),
+        (4.0, "four vier quatre cuatro quattro"),
+        (5.0, "five fünf cinq cinco cinque"),
+        (6.0, "six sechs seis sei"),
+        (7.0, "seven sieben sept siete sette"),
+        (8.0, "eight acht huit ocho otto"),
+        (9.0, "nine neun neuf nueve nove"),
+        (10.0, "ten zehn dix diez dieci"),
+        (11.0, "eleven elf onze undici"),  # Spanish "once" is English for 1
+        (12.0, "twelve zwölf douze dodici"),
+        (20.0, "twenty"),
+        (30.0, "thirty"),
+        (100.0, "hundred"),
+        (0.5, "half"),
+        (0.25, "quarter"),
+        (1.0 / 3.0, "third"),
+    )
+    for name in names.split()
 }
-# From 2 on in other languages; Spanish eleven is left to English, where "once" is 1.
-for _names in (
-    "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-    "deux trois quatre cinq six sept huit neuf dix onze douze",
-    "dos tres cuatro cinco seis siete ocho nueve diez",
-    "due tre quattro cinque sei sette otto nove dieci undici dodici",
-):
-    _WORDS |= {_name: 2.0 + _k for _k, _name in enumerate(_names.split())}
-_ORDINALS = (
-    *("second", "third", "fourth", "fifth", "sixth", "seventh"),
-    *("eighth", "ninth", "tenth", "eleventh", "twelfth"),
-)
-_ORDINAL = re.compile(rf"\b(?:the|every|each|and)\s+({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
+_ORDINAL_WORDS = "second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
+_ORDINAL = re.compile(rf"\b(?:the|every|each|and)\s+({_ORDINAL_WORDS})\b", re.IGNORECASE)
 _WORD = re.compile(r"\b(" + "|".join(_WORDS) + r")\b", re.IGNORECASE)
 _NOTHING = re.compile(
     r"\b(?:none|nil|empty|zero|at rest|at a standstill|shut down|stopped|"
@@ -124,24 +113,18 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
     [(1200.0, 'kWh'), (96.0, '%'), (5.0, 'EUR/MWh')]
     """
     plain = _plain(text, whole)
-    clocks = []
+    halves = [match.span() for match in _HALF_DAY.finditer(plain)]
     for match in _HALF_DAY.finditer(plain):
-        clocks.append(match.span())
         hours = int(match[1]) % 12 + (12 if match[3] in "pP" else 0)
         yield Figure(hours + int(match[2] or 0) / 60.0, parse_unit("h"))
     for match in _CLOCK.finditer(plain):
-        if any(start <= match.start() < stop for start, stop in clocks):
-            continue
-        clocks.append(match.span())
-        yield Figure(int(match[1]) + int(match[2] or match[3] or 0) / 60.0, parse_unit("h"))
+        if not any(start <= match.start() < stop for start, stop in halves):
+            yield Figure(int(match[1]) + int(match[2] or match[3] or 0) / 60.0, parse_unit("h"))
     for match in _NAMED_CLOCK.finditer(plain):
         for hours in (0, 24) if match[1].lower() == "midnight" else (12,):
             yield Figure(float(hours), parse_unit("h"))
     one: Unit | None = None
-    for match in _NUMBER.finditer(plain):
-        if any(start <= match.start(2) < stop for start, stop in clocks):
-            continue
-        figure = _figure(plain, match)
+    for figure, _ in _numbers(plain):
         yield figure
         amount = None if figure.unit is None or figure.unit.is_point else figure.unit
         if one is not None and amount is not None:
@@ -150,7 +133,7 @@ def figures(text: str, whole: str | None = None) -> Iterator[Figure]:
     for match in _WORD.finditer(plain):
         yield Figure(_WORDS[match[1].lower()], unit_after(plain[match.end() :]))
     for match in _ORDINAL.finditer(plain):
-        yield Figure(2.0 + _ORDINALS.index(match[1].lower()), None)
+        yield Figure(2.0 + _ORDINAL_WORDS.split("|").index(match[1].lower()), None)
 
 
 def _plain(text: str, whole: str | None = None) -> str:
@@ -356,31 +339,20 @@ def units_of_each(text: str) -> Iterator[Unit]:
         unit = _unit(match[1] or match[2])
         if unit is not None:
             yield unit**2
-    yield from _units_behind(_EACH_UNIT, text)
-
-
-def _units_behind(words: re.Pattern[str], text: str) -> Iterator[Unit]:
-    for match in words.finditer(text):
+    for match in _EACH_UNIT.finditer(text):
         unit = unit_after(text[match.end() :])
         if unit is not None and unit.dimension:
             yield unit
 
 
-_COUNTS = (
-    "cycle",
-    "item",
-    "kit",
-    "machine",
-    "panel",
-    "passenger",
-    "person",
-    "piece",
-    "start",
-    "unit",
-    "vehicle",
-)
+_COUNTS = re.compile("cycle|item|kit|machine|panel|passenger|person|piece|start|unit|vehicle")
 
 
 def without_counts(dimension: Dimension) -> Dimension:
     """Return a dimension without counts: a text seldom says ``per panel`` beside every price."""
-    return tuple(part for part in dimension if part[0] not in _COUNTS)
+    return tuple(part for part in dimension if not _COUNTS.fullmatch(part[0]))
+
+
+def close_to(a: float, b: float) -> bool:
+    """Whether two numbers are the same but for the rounding of a conversion; NaN is never."""
+    return bool(abs(a - b) <= TOLERANCES["parameter"] * max(abs(a), abs(b)))

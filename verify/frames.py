@@ -11,8 +11,11 @@ import numpy.typing as npt
 
 from engiagent.blueprint.grammar import Binder, Node
 from engiagent.blueprint.sets import IndexSet
+from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.errors import EngiagentError
-from engiagent.verify.values import Floats, Ints, Value
+from engiagent.units.unit import parse_unit
+from engiagent.verify import values
+from engiagent.verify.values import ONE, Floats, Ints, Value
 
 MAX_PAIRS: Final = 400_000_000
 CHUNK: Final = 4_000_000
@@ -47,11 +50,6 @@ class Symbol:
     defined: Bools | None = None  # where a sparse variable exists; None when everywhere
     # values before the first period, latest first, for a variable that declares them
     before: Value | None = None
-
-    @property
-    def count(self) -> int:
-        """How many elements the grid has."""
-        return math.prod(dim.size for dim in self.dims)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +157,6 @@ def expand(
 
 
 def _bind(binders: tuple[Binder, ...], members: list[IndexSet], flat: Ints) -> dict[str, Elements]:
-    """Return the elements that positions of the product of the sets stand for."""
     names: dict[str, Elements] = {}
     for binder, member in zip(reversed(binders), reversed(members), strict=True):
         flat, here = np.divmod(flat, max(member.size, 1))
@@ -179,7 +176,6 @@ def _bind(binders: tuple[Binder, ...], members: list[IndexSet], flat: Ints) -> d
 
 
 def _bind_all(binders: tuple[Binder, ...], members: list[IndexSet]) -> dict[str, Elements]:
-    """Return the elements of the whole product of the sets, in order."""
     count = math.prod(member.size for member in members)
     if len(binders) == 1 and len(binders[0].names) == 1 and count:
         return {binders[0].names[0]: Elements(members[0], counted(count), 0)}
@@ -199,6 +195,143 @@ def whole_grid(dims: tuple[IndexSet, ...], binders: tuple[Binder, ...]) -> Frame
     return Frame(math.prod(dim.size for dim in dims), _bind_all(binders, list(dims)))
 
 
-def finite(data: Floats) -> bool:
-    """Whether every number is finite."""
-    return bool(np.isfinite(data).all())
+# --- time grids laid side by side: which period lies in which, and what a clock says ------------
+
+
+HOUR = parse_unit("h")
+CLOSE = 5e-4  # seconds: edges of two grids that are meant to coincide differ by rounding only
+
+
+def axis_of(index_set: IndexSet) -> TimeAxis:
+    """Return the axis of a time set; EvaluationError when it has none."""
+    if index_set.root.axis is None:
+        raise EvaluationError(f"{index_set.name} is no time set")
+    return index_set.root.axis
+
+
+def _common(one: IndexSet, other: IndexSet) -> tuple[Floats, Floats]:
+    first, second = axis_of(one), axis_of(other)
+    if not first.counts_as(second):
+        raise EvaluationError(f"{one.name} and {other.name} cannot be laid side by side")
+    return first.edges, second.edges
+
+
+def placed(elements: Elements) -> Ints:
+    """Return positions in the root set; EvaluationError when an offset has led out of the set."""
+    positions = elements.positions
+    if elements.start == 0 and positions.size == elements.set.size:
+        return positions if elements.set.root is elements.set else elements.set.in_root
+    if positions.size and (positions.min() < 0 or positions.max() >= elements.set.size):
+        raise EvaluationError(f"an index leads out of {elements.set.name}")
+    return positions if elements.set.root is elements.set else elements.set.in_root[positions]
+
+
+def ends_of(elements: Elements) -> tuple[Ints, Ints]:
+    """Return the numbers of the edges at which periods begin and end; an instant is its own."""
+    places = placed(elements)
+    return places, places if elements.set.root.kind == "instants" else places + 1
+
+
+def within(inner: Elements, outer: Elements) -> Bools:
+    """Return whether each period lies inside the period beside it."""
+    fine, coarse = _common(inner.set, outer.set)
+    holds = np.zeros(inner.positions.size, dtype=bool)
+    # ``at`` may have found no period, and nothing lies inside that.
+    rows = np.flatnonzero(_inside(inner) & _inside(outer))
+    begin, end = ends_of(Elements(inner.set, inner.positions[rows]))
+    start, stop = ends_of(Elements(outer.set, outer.positions[rows]))
+    holds[rows] = (fine[begin] > coarse[start] - CLOSE) & (fine[end] < coarse[stop] + CLOSE)
+    return holds
+
+
+def _inside(elements: Elements) -> Bools:
+    return np.asarray((elements.positions >= 0) & (elements.positions < elements.set.size))
+
+
+def inside_ranges(inner: IndexSet, outer: Elements) -> tuple[Ints, Ints]:
+    """Return the positions of the first element inside each period, and of the first after them.
+
+    ``inner`` is a whole set, not a subset.
+    """
+    fine, coarse = _common(inner, outer.set)
+    start, stop = ends_of(outer)
+    count = inner.size
+    low = np.searchsorted(fine[:count], coarse[start] - CLOSE, side="left")
+    last = fine[:count] if inner.kind == "instants" else fine[1 : count + 1]
+    high = np.searchsorted(last, coarse[stop] + CLOSE, side="left")
+    return low.astype(np.int64), np.maximum(high, low).astype(np.int64)
+
+
+def containing(elements: Elements, target: IndexSet) -> Elements:
+    """Return the period of ``target`` in which each element begins; -1 or the size outside."""
+    fine, coarse = _common(elements.set, target)
+    begin, _ = ends_of(elements)
+    root = target.root
+    found = np.searchsorted(coarse, fine[begin] + CLOSE, side="right") - 1
+    if target is root:
+        return Elements(target, found.astype(np.int64))
+    mapping = root.map_to(target)
+    assert mapping is not None
+    known = (found >= 0) & (found < root.size)
+    return Elements(target, np.where(known, mapping[np.clip(found, 0, root.size - 1)], -1))
+
+
+# --- what a clock says -------------------------------------------------------------------------
+
+
+def _plain(data: Floats) -> Value:
+    return values.constant(data, ONE)
+
+
+def _placed(elements: Elements) -> tuple[TimeAxis, Ints]:
+    return axis_of(elements.set), placed(elements)
+
+
+def dt(elements: Elements) -> Value:
+    """Return the length of periods."""
+    axis, places = _placed(elements)
+    if elements.set.root.kind == "instants" and places.size and places.max() >= len(axis.edges) - 1:
+        raise EvaluationError("dt of the last instant: no period begins there")
+    step, unit = axis.step, parse_unit(axis.step_unit)
+    if step is not None:
+        return values.repeated(step, unit, places.size)
+    return values.constant(axis.steps[places], unit)
+
+
+def clock(elements: Elements) -> Value:
+    """Return the time of day."""
+    return values.constant(_time_of_day(elements), HOUR)
+
+
+def hour(elements: Elements) -> Value:
+    """Return the whole hours of the time of day."""
+    return _plain(np.floor(_time_of_day(elements) + 1e-9))
+
+
+def _time_of_day(elements: Elements) -> Floats:
+    axis, places = _placed(elements)
+    if not axis.begun:
+        raise EvaluationError(f"it is not said when {elements.set.name} starts")
+    return np.asarray(axis.clock[places])
+
+
+def weekday(elements: Elements) -> Value:
+    """Return the day of the week, 0 for Monday."""
+    axis, places = _placed(elements)
+    if not axis.dated:
+        raise EvaluationError(f"{elements.set.name} has no date, so no days of the week")
+    return _plain(axis.weekday[places].astype(np.float64))
+
+
+def pos(elements: Elements) -> Value:
+    """Return the position in the set that an index runs over, from 0."""
+    placed(elements)
+    return _plain(elements.positions.astype(np.float64))
+
+
+def prob(elements: Elements) -> Value:
+    """Return the probability of scenarios; EvaluationError when the set has no probabilities."""
+    chances = elements.set.root.probabilities
+    if chances is None:
+        raise EvaluationError(f"{elements.set.name} has no probabilities")
+    return _plain(np.asarray(chances[placed(elements)], dtype=np.float64))

@@ -8,7 +8,8 @@ import numpy as np
 
 from engiagent.blueprint.grammar import Call, Members, Node, Ref
 from engiagent.units.unit import Unit, UnitError
-from engiagent.verify import arithmetic, clocks, values
+from engiagent.verify import arithmetic, frames, values
+from engiagent.verify.findings import Violation
 from engiagent.verify.frames import Elements, EvaluationError, Frame
 from engiagent.verify.tolerances import row_tolerance
 from engiagent.verify.values import ONE, Floats, Link, NotExactError, Value
@@ -30,14 +31,19 @@ class Fault:
     unit: str | None = None
     tolerance: float | None = None
 
+    def violation(self, level: str, check: str, name: str, words: str) -> Violation:
+        """Return what is wrong, for the certificate."""
+        rest = self.amount, self.unit, self.tolerance
+        return Violation(level, check, name, f"{words}: {self.text}", self.where, *rest)
+
 
 OF_ELEMENTS: dict[str, Callable[[Elements], Value]] = {
-    "clock": clocks.clock,
-    "dt": clocks.dt,
-    "hour": clocks.hour,
-    "pos": clocks.pos,
-    "prob": clocks.prob,
-    "weekday": clocks.weekday,
+    "clock": frames.clock,
+    "dt": frames.dt,
+    "hour": frames.hour,
+    "pos": frames.pos,
+    "prob": frames.prob,
+    "weekday": frames.weekday,
 }
 
 Bend = Callable[[Floats, Floats], Floats]
@@ -132,20 +138,12 @@ def not_below_zero(evaluator: "Evaluator", what: str, value: Value, frame: Frame
 def _note(
     evaluator: "Evaluator", text: str, excess: Floats, tolerance: Floats, unit: Unit, frame: Frame
 ) -> None:
-    """Note the row that lies furthest outside a domain."""
     row = int(np.argmax(excess - tolerance))
     factor = unit.scale
     amount = float(excess[row]) / factor
-    shown = f"{text}: {amount:.6g} {unit.difference()} outside"
-    evaluator.faults.append(
-        Fault(
-            shown,
-            frame.labels(row),
-            amount,
-            str(unit.difference()),
-            float(np.broadcast_to(tolerance, excess.shape)[row]) / factor,
-        )
-    )
+    measure, allowed = unit.difference(), np.broadcast_to(tolerance, excess.shape)
+    shown, limit = f"{text}: {amount:.6g} {measure} outside", float(allowed[row]) / factor
+    evaluator.faults.append(Fault(shown, frame.labels(row), amount, str(measure), limit))
 
 
 def piecewise(evaluator: "Evaluator", node: Call, frame: Frame) -> Value:

@@ -10,7 +10,8 @@ from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Report, Violation, finite_or_none
-from engiagent.verify.levels import optimality, relaxation, stated, tree
+from engiagent.verify.levels import relaxation, stated, tree
+from engiagent.verify.levels.algebra import DualBound, gap_of, only_affine
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.tolerances import TOLERANCES
 
@@ -60,10 +61,9 @@ def optimality_level(
 def _of_the_blueprint(
     case: Case, bench: Bench, core: Core, own: Objective, findings: list[str], broken: bool
 ) -> list[tuple[float, str]]:
-    """Return the bounds that can be recomputed of the blueprint, with their methods."""
     options: list[tuple[float, str]] = []
     unit = parse_unit(own.unit)
-    plain = own.node.degree < 2 and not own.terms and optimality.only_affine(bench, core)
+    plain = own.node.degree < 2 and not own.terms and only_affine(bench, core)
     asked = bool(case.schedule.duals) or not plain or not core.constraints
     if not asked:
         findings.append("the schedule comes without shadow prices, which a bound is proven by")
@@ -104,23 +104,17 @@ def _of_the_text(
             options += _recomputed(found, tree.METHOD, unit, findings)
     except relaxation.NoProgrammeError as error:
         findings.append(f"no dual bound: {error}")
-    return _judge_gap(
-        case,
-        objective,
-        options,
-        None,
-        _claimed_bound(case, bench, objective),
-        findings if not _closes(options, objective) else [],
-    )
+    findings = [] if _closes(options, objective) else findings
+    claimed = _claimed_bound(case, bench, objective)
+    return _judge_gap(case, objective, options, None, claimed, findings)
 
 
 def _searched(case: Case, bench: Bench | None, own: Objective) -> bool:
-    """Whether a search over cases may bring a bound that no multipliers can prove."""
     if case.blueprint is None or bench is None:
         return False
     core = case.blueprint.core
     whole = any(v.type != "continuous" for v in core.decision_variables)
-    return whole or own.node.degree > 1 or not optimality.only_affine(bench, core)
+    return whole or own.node.degree > 1 or not only_affine(bench, core)
 
 
 def _claimed_bound(case: Case, bench: Bench | None, own: Objective) -> dict[str, Any]:
@@ -133,7 +127,7 @@ def _claimed_bound(case: Case, bench: Bench | None, own: Objective) -> dict[str,
 
 
 def _recomputed(
-    found: optimality.DualBound, how: str, unit: Unit, findings: list[str]
+    found: DualBound, how: str, unit: Unit, findings: list[str]
 ) -> list[tuple[float, str]]:
     if found.reason is not None:
         findings.append(f"no dual bound: {found.reason}")
@@ -144,7 +138,7 @@ def _recomputed(
 
 
 def _closes(options: Sequence[tuple[float, str]], own: Objective) -> bool:
-    gaps = [optimality.gap_of(own.value, bound, own.sense) for bound, _ in options]
+    gaps = [gap_of(own.value, bound, own.sense) for bound, _ in options]
     return any(abs(gap) <= TOLERANCES["gap"] for gap in gaps)
 
 
@@ -156,7 +150,6 @@ def _judge_gap(
     claimed: dict[str, Any],
     findings: list[str],
 ) -> tuple[Report, dict[str, Any] | None]:
-    """Compare the objective with the sharper of the bounds, and say whose it is."""
     least = own.sense == "minimize"
     options = sorted(options, key=lambda item: item[0], reverse=not least)
     recomputed = options[-1][0] if options else None
@@ -170,7 +163,7 @@ def _judge_gap(
         evidence = "reported" if near and len(own.terms) < 2 else "open"
         return Report("unchecked", {"findings": findings, "evidence": evidence, **claimed}), None
     # Our own bound counts wherever it closes the gap; only else the reported one.
-    gaps = [(optimality.gap_of(own.value, bound, own.sense), bound, how) for bound, how in options]
+    gaps = [(gap_of(own.value, bound, own.sense), bound, how) for bound, how in options]
     gap, bound, how = next((item for item in gaps if abs(item[0]) <= TOLERANCES["gap"]), gaps[-1])
     closed = abs(gap) <= TOLERANCES["gap"]
     own_bound = recomputed is not None and not how.endswith("not recomputed")

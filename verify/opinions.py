@@ -12,7 +12,7 @@ from engiagent.errors import InputError
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.claims import none_allowed
 from engiagent.verify.findings import finite_or_none
-from engiagent.verify.levels.optimality import gap_of
+from engiagent.verify.levels.algebra import gap_of
 from engiagent.verify.tolerances import TOLERANCES
 
 SECOND: Final = "second_solver"

@@ -121,7 +121,6 @@ def _csv(data: bytes, file: str, decimal: str | None) -> list[TableColumn]:
 
 
 def _table(columns: Sequence[TableColumn], file: str) -> Content:
-    """Return the content of a table with a column for each series."""
     if len(columns) > MAX_COLUMNS:
         raise InputError(f"more than {MAX_COLUMNS} columns", file, 1)
     named = by_name(columns, file)
@@ -168,7 +167,6 @@ def _time_marks(columns: dict[str, TableColumn]) -> Marks:
 
 
 def _from_object(value: Any, file: str) -> Content:
-    """Return the content of an object of columns, or of a list of records."""
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         for k, row in enumerate(value):
             if not isinstance(row, Mapping) or row.keys() != value[0].keys():

@@ -94,7 +94,6 @@ def slack_of(op: str, left: Value, right: Value) -> Floats:
 
 
 def _compared(evaluator: Evaluator, node: Node, frame: Frame, judge: Judge) -> list[Part]:
-    """Return the parts of comparisons, joined by ``and`` or not."""
     if isinstance(node, Logic) and node.op == "and":
         return [p for item in node.operands for p in _compared(evaluator, item, frame, judge)]
     return _parts(node, evaluator.chain(node, frame), frame, judge)
@@ -139,7 +138,6 @@ def _widest(chain: Callable[[], Compared]) -> Callable[[], tuple[Value, Value]]:
 
 
 def _active(evaluator: Evaluator, node: Node, frame: Frame) -> Bools:
-    """Return on which rows a condition on binary variables is met."""
     if isinstance(node, Logic):
         parts = [_active(evaluator, part, frame) for part in node.operands]
         reduce = np.logical_and.reduce if node.op == "and" else np.logical_or.reduce

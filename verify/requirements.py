@@ -43,16 +43,17 @@ def shared_name(name: str, element: Element) -> str:
 
 
 @dataclass(frozen=True)
-class Requirement:
-    """One hard requirement of the text."""
+class Rule:
+    """A comparison that has to hold on every row: a requirement of the text, or a constraint."""
 
     id: str
     expression: str
-    quote: str | None = None
     name: str | None = None
+    quote: str | None = None
     forall: tuple[str, ...] = ()
     where: str | None = None
     tolerance: str | None = None
+    hard: bool = True
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Requirements:
     file: str
     core: Core
     dynamics: tuple[Dynamics, ...]
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[Rule, ...]
     objective: Goal | None
     sha256: str
     counted: tuple[Counted, ...] = ()  # quantities that count things, or say yes or no
@@ -206,18 +207,17 @@ class _Reader:
         kind = self.choice(node, "type", f"the quantity {name}", get_args(Whole))
         return Counted(name, cast(Whole, kind), _optional(node, "quote"))
 
-    def requirement(self, item: Any) -> Requirement:
+    def requirement(self, item: Any) -> Rule:
         known = ("id", "name", "quote", "forall", "where", "expression", "tolerance")
         node = self.mapping(item, "a requirement", *known)
         identifier = self.text(node, "id", "a requirement")
         binders = node.get("forall") or []
-        optional = {key: _optional(node, key) for key in ("quote", "name", "where", "tolerance")}
-        return Requirement(
-            identifier,
-            self.text(node, "expression", f"the requirement {identifier}"),
-            forall=tuple(map(str, [binders] if isinstance(binders, str) else binders)),
-            **optional,
+        name, quote, where, tolerance = (
+            _optional(node, key) for key in ("name", "quote", "where", "tolerance")
         )
+        forall = tuple(map(str, [binders] if isinstance(binders, str) else binders))
+        expression = self.text(node, "expression", f"the requirement {identifier}")
+        return Rule(identifier, expression, name, quote, forall, where, tolerance)
 
     def goal(self, item: Any) -> Goal:
         what = "the objective"

@@ -53,11 +53,9 @@ def bind(series: Series, dims: tuple[IndexSet, ...], unit: Unit) -> Floats:
         series = replace(series, dims=names)
     wanted = tuple(dim.size for dim in dims)
     if data.shape != wanted:
-        raise InputError(
-            f"{series.name} has {_shape(data.shape)} values",
-            "the schedule",
-            expected=f"{_shape(wanted)}, as {' x '.join(names) or 'a single number'} has",
-        )
+        what = f"{series.name} has {_shape(data.shape)} values"
+        expected = f"{_shape(wanted)}, as {' x '.join(names) or 'a single number'} has"
+        raise InputError(what, "the schedule", expected=expected)
     for axis, dim in enumerate(dims):
         data = _ordered(data, axis, series, dim)
     return np.ascontiguousarray(data).reshape(-1)
@@ -80,12 +78,9 @@ def _ordered(data: Floats, axis: int, series: Series, dim: IndexSet) -> Floats:
     wanted = [label_text(label) for label in dim.labels]
     if sorted(given) != sorted(wanted):
         absent = next((label for label in wanted if label not in given), None)
-        raise InputError(
-            f"{series.name} has other labels than {dim.name}",
-            "the schedule",
-            found=", ".join(given[:5]),
-            expected=f"one for {absent}" if absent else ", ".join(wanted[:5]),
-        )
+        what, found = f"{series.name} has other labels than {dim.name}", ", ".join(given[:5])
+        expected = f"one for {absent}" if absent else ", ".join(wanted[:5])
+        raise InputError(what, "the schedule", found=found, expected=expected)
     return data if list(given) == wanted else np.take(data, [*map(given.index, wanted)], axis=axis)
 
 
@@ -106,12 +101,9 @@ def _check_times(series: Series, given: Coordinate, dim: IndexSet, axis: TimeAxi
         ]
         right = np.array([not (a and b) or a == b for a, b in zip(*clocks, strict=True)])
     for row in np.flatnonzero(~right)[:1]:
-        raise InputError(
-            f"{series.name}: the time of value {row + 1} is not that of {dim.name}",
-            "the schedule",
-            found=str(given[row]),
-            expected=str(dim.labels[row]),
-        )
+        what = f"{series.name}: the time of value {row + 1} is not that of {dim.name}"
+        found, expected = str(given[row]), str(dim.labels[row])
+        raise InputError(what, "the schedule", found=found, expected=expected)
 
 
 def match_dims(series: Series, sets: Mapping[str, IndexSet]) -> tuple[IndexSet, ...]:

@@ -15,7 +15,7 @@ from engiagent.verify.values import Bools, Floats, Value, blocks, thin, wide
 
 TOLERANCES: Final[Mapping[str, float]] = MappingProxyType(
     {
-        "of_scale": 1e-6,  # of the sum of absolute terms of a row, as declared; see verify.declared
+        "of_scale": 1e-6,  # of the sum of absolute terms of a row, as declared: see DeclaredBench
         "of_terms": 1e-9,  # of the sum of absolute terms of the row in the schedule
         "share": 1e-3,  # of the declared terms: beyond it, what rounding may hide is no check
         "floor_kW": 1e-6,

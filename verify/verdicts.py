@@ -25,103 +25,62 @@ class Verdict:
     proven: bool = False
 
 
-_TABLE: Final = (
-    Verdict(
-        "certified",
-        "Certified",
-        0,
-        "✔",
-        "good",
-        "bold green",
+_LOOKS: Final = {  # exit code, symbol, tone, colour; whether usable, whether proven
+    "certified": (0, "✔", "good", "bold green", True, True),
+    "proven infeasible": (3, "⊘", "bad", "bold magenta", False, True),
+    "reproduced": (0, "✔", "good", "bold green", True, True),
+    "feasible": (0, "✔", "good", "green", True, False),
+    "solved": (8, "◐", "open", "bold cyan", False, False),
+    "ill-posed": (4, "≠", "bad", "bold magenta", False, False),
+    "undecided": (9, "?", "open", "bold yellow", False, False),
+    "violated": (1, "✘", "bad", "bold red", False, False),
+}
+_MEANINGS: Final = {  # what each takes, and what it says
+    "certified": (
         "the plan holds and is proven best (`recomputed` or `agreed`, or nothing to optimise); the "
         "reading is `annotated`, `confirmed` or `stated` and nothing of it is open",
         "The plan keeps every requirement of the problem, on paper and when it is executed, and no "
         "other allowed plan is better by an amount that matters.",
-        usable=True,
-        proven=True,
     ),
-    Verdict(
-        "proven infeasible",
-        "Proven infeasible",
-        3,
-        "⊘",
-        "bad",
-        "bold magenta",
+    "proven infeasible": (
         "a proof, evaluated by the checker, that no plan keeps the requirements; the reading as "
         "for `certified`",
         "No plan can meet all requirements at once; the proof was checked.",
-        proven=True,
     ),
-    Verdict(
-        "reproduced",
-        "Reproduced",
-        0,
-        "✔",
-        "good",
-        "bold green",
+    "reproduced": (
         "of a blueprint of definitions: the answer is what its equations give",
         "The values follow from the definitions; two independent evaluations agree.",
-        usable=True,
-        proven=True,
     ),
-    Verdict(
-        "feasible",
-        "Feasible",
-        0,
-        "✔",
-        "good",
-        "green",
+    "feasible": (
         "the plan holds, the reading as for `certified`; the optimum is not proven",
         "The plan keeps every requirement of the problem, on paper and when it is executed; how "
         "far it is from the best one was not proven.",
-        usable=True,
     ),
-    Verdict(
-        "solved",
-        "Solved",
-        8,
-        "◐",
-        "open",
-        "bold cyan",
+    "solved": (
         "the plan holds for the blueprint, and the reading is open: only the blueprint's "
         "author has read the text, or something of it is not accounted for",
         "The plan keeps every requirement of the blueprint. Whether the blueprint says what the "
         "text says is open: compare what is listed as open with the text before you use the plan.",
     ),
-    Verdict(
-        "ill-posed",
-        "Ill-posed",
-        4,
-        "≠",
-        "bad",
-        "bold magenta",
+    "ill-posed": (
         "data are missing, or statements of the problem clash; which, is listed",
         "The problem has no answer as it is stated: it lacks data, or statements of it clash. What "
         "is listed here has to be settled first.",
     ),
-    Verdict(
-        "undecided",
-        "Undecided",
-        9,
-        "?",
-        "open",
-        "bold yellow",
+    "undecided": (
         "something could not be read, checked or solved here; what, is listed",
         "Nothing is claimed: what is listed here could not be read, checked or solved.",
     ),
-    Verdict(
-        "violated",
-        "Violated",
-        1,
-        "✘",
-        "bad",
-        "bold red",
+    "violated": (
         "something is broken by more than its tolerance, or a level fails",
         "Something that must hold does not hold; do not use this plan.",
     ),
-)
+}
 
-VERDICTS: Final = {verdict.name: verdict for verdict in _TABLE}
+VERDICTS: Final = {
+    name: Verdict(name, name.capitalize(), *looks[:4], *_MEANINGS[name], *looks[4:])
+    for name, looks in _LOOKS.items()
+}
 """By name, the best first."""
 USABLE: Final = tuple(name for name, verdict in VERDICTS.items() if verdict.usable)
 PROVEN: Final = tuple(name for name, verdict in VERDICTS.items() if verdict.proven)

@@ -10,8 +10,6 @@ from engiagent.units.unit import Unit, parse_unit
 
 
 class _Series(Mapping[str, Mapping[str, Quantity]]):
-    """The quantities of every model that the checker knows, from the slot files."""
-
     def __getitem__(self, model: str) -> Mapping[str, Quantity]:
         return COMPONENTS[model].executed_series
 

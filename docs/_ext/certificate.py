@@ -6,15 +6,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from engiagent.verify.schema import SEAL, certificate_schema
+from engiagent.verify.certificate import SEAL, certificate_schema
 from engiagent.verify.tolerances import TOLERANCES
 from engiagent.verify.verdicts import table as verdict_table
 
 HEAD: Final = """# The format of certificates
 
-Written by `python docs/_ext/certificate.py` from the schema in `engiagent.verify.schema`, which
-`engiagent schema --certificate` prints; a test holds it to the code. What a level looks at and how
-close is close enough: [checking.md](checking.md). What a bound rests on:
+Written by `python docs/_ext/certificate.py` from the schema in `engiagent.verify.certificate`,
+which `engiagent schema --certificate` prints; a test holds it to the code. What a level looks at
+and how close is close enough: [checking.md](checking.md). What a bound rests on:
 [optimality.md](optimality.md).
 
 A certificate is one JSON object in canonical form: keys in this order, those of maps sorted, no

@@ -147,8 +147,8 @@ def build(blueprint: Blueprint, folder: Path | None) -> Built:
     if not units:
         raise InputError("there is no component to simulate", expected="components of a plant file")
     for unit in units:
-        if unit.model not in FAMILIES or unit.declared.element is not None:
-            what = unit.model if unit.declared.element is None else f"one {unit.model} of several"
+        if unit.model not in FAMILIES or unit.element is not None:
+            what = unit.model if unit.element is None else f"one {unit.model} of several"
             raise InputError(
                 f"{unit.name} is {what}, which the environment does not run",
                 expected=f"components among {', '.join(FAMILIES)}",

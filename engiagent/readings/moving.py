@@ -18,8 +18,7 @@ from engiagent.readings.datafiles import Json, Shapes, sign_lost
 from engiagent.readings.reading import Gap
 from engiagent.text.parts import Quantity, Span
 from engiagent.units.unit import Unit, UnitError, parse_unit
-from engiagent.verify.figures import without_counts
-from engiagent.verify.levels.literals import close_to
+from engiagent.verify.figures import close_to, without_counts
 from engiagent.verify.levels.sources import Source, all_leaves
 
 PROSE: Final = re.compile(

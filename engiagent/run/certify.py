@@ -17,7 +17,7 @@ from engiagent.io.files import open_inside, sha256_bytes
 from engiagent.run.inputs import REQUIREMENTS, data_files
 from engiagent.solvers.solution import load_arrays
 from engiagent.text import Problem
-from engiagent.verify.case import annotated_otherwise
+from engiagent.verify.case import annotated_otherwise, case_of
 from engiagent.verify.certificate import LEVELS, Certificate
 from engiagent.verify.checking import check
 from engiagent.verify.claims import Reading, formal_reading, overrides_of
@@ -110,12 +110,11 @@ def certify(
         generated=_generated(blueprint, expanded),
         overrides=overrides,
     )
-    if exact:
-        certificate = with_exact(certificate, source, solution, expanded, stated, mapping)
-    if disturb is not None:
-        certificate = with_disturbances(
-            certificate, source, solution, expanded, stated, mapping, disturb
-        )
+    if exact or disturb is not None:
+        case = case_of(source, solution, expanded, stated, mapping)
+        certificate = with_exact(certificate, case) if exact else certificate
+        if disturb is not None:
+            certificate = with_disturbances(certificate, case, disturb)
     if opinion is not None:
         certificate = with_opinion(certificate, opinion)
     return _with_blueprint(certificate, blueprint)

@@ -22,7 +22,8 @@ from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solution import load_arrays
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
-from engiagent.verify.linear_arrays import StatedArrays, stated_arrays
+from engiagent.verify.case import case_of
+from engiagent.verify.levels.stated import StatedArrays, stated_arrays
 from engiagent.verify.opinions import STATUSES, Opinion
 from engiagent.verify.requirements import Requirements
 
@@ -102,7 +103,7 @@ def second_opinion(
         raise EngiagentError(said)
     source, expanded = source_of(problem, blueprint, folder, name)
     stated = None if source.expert is not None else requirements
-    arrays = stated_arrays(source, solution, expanded, stated, mapping)
+    arrays = stated_arrays(case_of(source, solution, expanded, stated, mapping))
     if isinstance(arrays, str):
         return _of_the_blueprint(blueprint, folder, solver, options, arrays)
     if not arrays.complete and blueprint is not None:

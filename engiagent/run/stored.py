@@ -21,11 +21,10 @@ from engiagent.run.folder import (
 from engiagent.run.inputs import copy_data, copy_problem
 from engiagent.run.proofs import Proofs
 from engiagent.text import Problem
-from engiagent.verify.certificate import Certificate, read_certificate, seal_of
+from engiagent.verify.certificate import SEAL, Certificate, read_certificate, seal_of
 from engiagent.verify.foreign import Reading
 from engiagent.verify.opinions import Opinion
 from engiagent.verify.requirements import Requirements, parse_requirements
-from engiagent.verify.schema import SEAL
 
 SCHEDULE: Final = "schedule"
 """The name, without its ending, under which somebody's schedule is kept."""

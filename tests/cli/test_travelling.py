@@ -16,8 +16,7 @@ from jsonschema import Draft202012Validator
 
 from engiagent.cli.app import app
 from engiagent.io.jsontext import dumps_canonical
-from engiagent.verify.certificate import seal_of
-from engiagent.verify.schema import SEAL, certificate_schema
+from engiagent.verify.certificate import SEAL, certificate_schema, seal_of
 
 PROBLEM = Path(__file__).parents[2] / "problems" / "battery" / "merchant_day"
 

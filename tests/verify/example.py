@@ -1,5 +1,6 @@
 """A battery problem, its blueprint, and its optimal schedule by scipy, made for these tests."""
 
+import copy
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
 from tests.blueprints import document
-from tests.written import listing, mapping
+from tests.written import mapping
 
 CAPACITY, POWER, ETA, START = 100.0, 40.0, 0.9, 30.0
 TEXT = """---
@@ -91,80 +92,50 @@ def make_problem(folder: Path, periods: int = 24) -> LittleProblem:
     return LittleProblem(folder, quantities=quantities)
 
 
+PLANT = """
+sets:
+- {name: T, kind: time, start: "2025-07-01T00:00", step: 1 h, periods: PERIODS}
+- {name: I, kind: instants, of: T}
+decision_variables:
+- {name: charge, index: [t in T], type: continuous, lower: 0, upper: P_max, unit: kW,
+   quantity: battery.charge, role: decision}
+- {name: discharge, index: [t in T], type: continuous, lower: 0, upper: P_max, unit: kW,
+   quantity: battery.discharge, role: decision}
+- {name: soc, index: [i in I], type: continuous, lower: 0, upper: E_max, unit: kWh,
+   quantity: battery.state_of_charge, role: state}
+components:
+- {name: battery, model: battery, index: T, expanded: true, parameters: {energy_capacity: E_max,
+   charge_power_max: P_max, discharge_power_max: P_max, charge_efficiency: eta,
+   discharge_efficiency: eta, initial_energy: E_start}}
+objective_function: {sense: maximize, unit: EUR,
+  expression: "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T)"}
+constraints:
+- {constraint_id: dynamics, forall: [t in T],
+   expression: "soc[t+1] == soc[t] + (eta*charge[t] - discharge[t]/eta)*dt(t)"}
+- {constraint_id: initial, expression: "soc[first(I)] == E_start"}
+- {constraint_id: final, expression: "soc[last(I)] >= E_end"}
+"""
+PRICE = mapping("""
+    {name: price, index: [T], data: "prices.csv#price", unit: EUR/MWh,
+      source_reference: {kind: file, file: prices.csv, column: price}}
+""")
+
+
 def blueprint_dict(periods: int = 24) -> dict[str, Any]:
     def parameter(name: str, value: float, unit: str, source: dict[str, Any]) -> dict[str, Any]:
         return {"name": name, "value": value, "unit": unit, "source_reference": source}
 
-    def power(name: str) -> dict[str, Any]:
-        return {
-            "name": name,
-            "index": ["t in T"],
-            "type": "continuous",
-            "lower": 0,
-            "upper": "P_max",
-            "unit": "kW",
-            "quantity": f"battery.{name}",
-            "role": "decision",
-        }
-
-    return document(
-        sets=[
-            {
-                "name": "T",
-                "kind": "time",
-                "start": "2025-07-01T00:00",
-                "step": "1 h",
-                "periods": periods,
-            },
-            {"name": "I", "kind": "instants", "of": "T"},
-        ],
-        parameters=[
-            parameter("E_max", 100, "kWh", spot("100 kWh")),
-            parameter("P_max", 40, "kW", spot("40 kW")),
-            parameter("eta", 90, "%", spot("90 %")),
-            parameter("E_start", 30, "kWh", spot("30 kWh")),
-            parameter("E_end", 30, "kWh", spot("30 kWh", 1)),
-            mapping("""
-                    {name: price, index: [T], data: "prices.csv#price", unit: EUR/MWh,
-                      source_reference: {kind: file, file: prices.csv, column: price}}
-                """),
-        ],
-        decision_variables=[
-            power("charge"),
-            power("discharge"),
-            mapping("""
-                    {name: soc, index: [i in I], type: continuous, lower: 0, upper: E_max,
-                      unit: kWh, quantity: battery.state_of_charge, role: state}
-                """),
-        ],
-        components=listing("""
-                - name: battery
-                  model: battery
-                  index: T
-                  expanded: true
-                  parameters: {energy_capacity: E_max, charge_power_max: P_max,
-                    discharge_power_max: P_max, charge_efficiency: eta, discharge_efficiency: eta,
-                    initial_energy: E_start}
-            """),
-        objective_function={
-            "sense": "maximize",
-            "unit": "EUR",
-            "expression": "sum(price[t]*(discharge[t] - charge[t])*dt(t) for t in T)",
-        },
-        constraints=[
-            {
-                "constraint_id": "dynamics",
-                "forall": ["t in T"],
-                "expression": "soc[t+1] == soc[t] + (eta*charge[t] - discharge[t]/eta)*dt(t)",
-            },
-            {"constraint_id": "initial", "expression": "soc[first(I)] == E_start"},
-            {
-                "constraint_id": "final",
-                "expression": "soc[last(I)] >= E_end",
-                "source_reference": spot("at the end it must hold at least 30 kWh"),
-            },
-        ],
-    )
+    core = mapping(PLANT.replace("PERIODS", str(periods)))
+    core["constraints"][-1]["source_reference"] = spot("at the end it must hold at least 30 kWh")
+    core["parameters"] = [
+        parameter("E_max", 100, "kWh", spot("100 kWh")),
+        parameter("P_max", 40, "kW", spot("40 kW")),
+        parameter("eta", 90, "%", spot("90 %")),
+        parameter("E_start", 30, "kWh", spot("30 kWh")),
+        parameter("E_end", 30, "kWh", spot("30 kWh", 1)),
+        copy.deepcopy(PRICE),
+    ]
+    return document(**core)
 
 
 def blueprint(periods: int = 24, data: dict[str, Any] | None = None) -> Blueprint:

@@ -14,7 +14,7 @@ from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes
 from engiagent.run.edits import set_value
 from engiagent.text import corpus_root
-from engiagent.verify.certificate import Certificate
+from engiagent.verify.certificate import Certificate, certificate_schema
 from engiagent.verify.checking import check
 from engiagent.verify.claims import (
     CLAIMS,
@@ -26,7 +26,6 @@ from engiagent.verify.claims import (
     verdict_line,
     verdict_of,
 )
-from engiagent.verify.schema import certificate_schema
 from engiagent.verify.verdicts import PROVEN, USABLE, VERDICTS
 from tests.cli.asking import answer, invoke
 from tests.verify import example

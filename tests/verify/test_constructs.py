@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 
 from tests.verify.small import document, entry, judged, rule
-from tests.written import listing, mapping
+from tests.written import listing
 
 X = {"name": "x", "index": ["t in T"], "lower": -100, "upper": 100, "unit": "kW"}
-Y = {"name": "y", "index": ["t in T"], "lower": -100, "upper": 100, "unit": "kW"}
-E = {"name": "e", "index": ["t in T"], "lower": -100, "upper": 100, "unit": "kWh"}
-R = {"name": "r", "index": ["t in T"], "lower": -100, "upper": 100}
-ON = {"name": "on", "index": ["t in T"], "type": "binary"}
-OFF = {"name": "off", "index": ["t in T"], "type": "binary"}
-ZERO = mapping("""
-    {x: [0, 0, 0], y: [0, 0, 0], e: [0, 0, 0], r: [1, 1, 1], "on": [0, 0, 0], "off": [0, 0, 0]}
-""")
+ZERO = {"x": [0, 0, 0], "r": [1, 1, 1]}
 TABLES = [
     {"name": "load", "index": ["K"], "value": [0, 60, 100], "unit": "kW"},
     {"name": "fuel", "index": ["K"], "value": [0, 9, 21], "unit": "EUR/h"},
@@ -24,29 +17,14 @@ TABLES = [
 SETS = [
     {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 3},
     {"name": "K", "kind": "range", "start": 1, "stop": 3},
-    {"name": "Q", "kind": "time", "start": "00:00", "step": "20 min", "periods": 9},
-    {"name": "S", "kind": "scenario", "elements": ["a", "b"], "probabilities": [0.25, 0.75]},
 ]
-ALL: list[dict[str, Any]] = [
-    X,
-    Y,
-    E,
-    R,
-    ON,
-    OFF,
-    {"name": "q", "index": ["k in Q"], "lower": 0, "unit": "kW"},
-    {"name": "z", "index": ["s in S"], "lower": 0, "upper": 9, "unit": "kW"},
-]
-
-# constraint, what holds, what does not, the row at fault, by how much
+R = {"name": "r", "index": ["t in T"], "lower": -100, "upper": 100}
+ALL: list[dict[str, Any]] = [X, R]
 
 
-def plan(changes: Any) -> dict[str, Any]:
-    """Return a schedule of zeros but for some series, as lists or as ``x=1 2 3, y=4 5 6``."""
-    if isinstance(changes, str):
-        parts = (part.split("=") for part in changes.split(", "))
-        changes = {name: list(map(float, numbers.split())) for name, numbers in parts}
-    return {**ZERO, "q": [0] * 9, "z": [0, 0], **changes}
+def plan(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return a schedule of zeros, and ones for what is divided by, but for some series."""
+    return {**ZERO, **changes}
 
 
 # text, the schedule, words that must be said, by how much it is outside

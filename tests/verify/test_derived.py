@@ -15,6 +15,7 @@ from engiagent.text import Problem
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
 from tests import blueprints
+from tests.written import mapping
 
 TEXT = """# Two rooms
 
@@ -30,69 +31,54 @@ def quoted(words: str) -> dict[str, object]:
     return {"kind": "text", "span": [start, start + len(words)], "quote": words}
 
 
+NUMBERS = [
+    ("C_a", 2, "kWh/K", "2 kWh/K"),
+    ("C_b", 3, "kWh/K", "3 kWh/K"),
+    ("R_a", 8, "K/kW", "8 K/kW"),
+    ("R_b", 6, "K/kW", "6 K/kW"),
+    ("R_ab", 4, "K/kW", "4 K/kW"),
+    ("outside", 0, "degC", "0 °C"),
+    ("T0", 18, "degC", "18 °C"),
+    ("low", 17, "degC", "17 °C"),
+    ("P", 5, "kW", "5 kW"),
+    ("price", 0.3, "EUR/kWh", "0.30 EUR/kWh"),
+]
+SITE = """
+sets:
+- {name: T, kind: time, start: "00:00", step: 1 h, periods: 6}
+- {name: I, kind: instants, of: T}
+decision_variables: []
+components:
+- {name: a, model: thermal_zone, index: T, connections: {neighbours: {b: R_ab}}, parameters: {
+     capacitance: C_a, resistance: R_a, initial_temperature: T0, ambient_temperature: outside}}
+- {name: b, model: thermal_zone, index: T, connections: {neighbours: {a: R_ab}}, parameters: {
+     capacitance: C_b, resistance: R_b, initial_temperature: T0, ambient_temperature: outside}}
+- {name: heater_a, model: heater, index: T, parameters: {electric_power_max: P},
+   connections: {zone: a}}
+- {name: heater_b, model: heater, index: T, parameters: {electric_power_max: P},
+   connections: {zone: b}}
+objective_function:
+  sense: minimize
+  unit: EUR
+  expression:
+    sum(price*(heater_a_electric_power[t] + heater_b_electric_power[t])*dt(t) for t in T)
+"""
+
+
 def blueprint() -> Blueprint:
-    def number(name: str, value: float, unit: str, words: str) -> dict[str, object]:
-        return {"name": name, "value": value, "unit": unit, "source_reference": quoted(words)}
-
-    def room(name: str, other: str) -> dict[str, object]:
-        return {
-            "name": name,
-            "model": "thermal_zone",
-            "index": "T",
-            "parameters": {
-                "capacitance": f"C_{name}",
-                "resistance": f"R_{name}",
-                "initial_temperature": "T0",
-                "ambient_temperature": "outside",
-            },
-            "connections": {"neighbours": {other: "R_ab"}},
-        }
-
-    def heater(name: str) -> dict[str, object]:
-        return {
-            "name": f"heater_{name}",
-            "model": "heater",
-            "index": "T",
-            "parameters": {"electric_power_max": "P"},
-            "connections": {"zone": name},
-        }
-
-    power = "(heater_a_electric_power[t] + heater_b_electric_power[t])"
-    return blueprints.blueprint(
-        sets=[
-            {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": 6},
-            {"name": "I", "kind": "instants", "of": "T"},
-        ],
-        parameters=[
-            number("C_a", 2, "kWh/K", "2 kWh/K"),
-            number("C_b", 3, "kWh/K", "3 kWh/K"),
-            number("R_a", 8, "K/kW", "8 K/kW"),
-            number("R_b", 6, "K/kW", "6 K/kW"),
-            number("R_ab", 4, "K/kW", "4 K/kW"),
-            number("outside", 0, "degC", "0 °C"),
-            number("T0", 18, "degC", "18 °C"),
-            number("low", 17, "degC", "17 °C"),
-            number("P", 5, "kW", "5 kW"),
-            number("price", 0.3, "EUR/kWh", "0.30 EUR/kWh"),
-        ],
-        decision_variables=[],
-        components=[room("a", "b"), room("b", "a"), heater("a"), heater("b")],
-        objective_function={
-            "sense": "minimize",
-            "unit": "EUR",
-            "expression": f"sum(price*{power}*dt(t) for t in T)",
-            "source_reference": quoted("Plan 6 hours with the smallest cost in EUR."),
-        },
-        constraints=[
-            {
-                "constraint_id": f"warm_{name}",
-                "forall": ["i in I"],
-                "expression": f"{name}_temperature[i] >= low",
-                "source_reference": quoted("must never fall below 17 °C"),
-            }
-            for name in "ab"
-        ],
-    )
+    core = mapping(SITE)
+    goal = quoted("Plan 6 hours with the smallest cost in EUR.")
+    core["objective_function"]["source_reference"] = goal
+    core["parameters"] = [
+        {"name": name, "value": value, "unit": unit, "source_reference": quoted(words)}
+        for name, value, unit, words in NUMBERS
+    ]
+    warm = {"forall": ["i in I"], "source_reference": quoted("must never fall below 17 °C")}
+    core["constraints"] = [
+        {"constraint_id": f"warm_{name}", "expression": f"{name}_temperature[i] >= low", **warm}
+        for name in "ab"
+    ]
+    return blueprints.blueprint(**core)
 
 
 def verdict(tmp_path: Path, model: Blueprint) -> Certificate:

@@ -20,11 +20,13 @@ def solved() -> xr.Dataset:
     return example.solve()
 
 
-@pytest.mark.parametrize("name", ["charge", "soc"])
-def test_nan_in_a_series_never_passes(tmp_path: Path, solved: xr.Dataset, name: str) -> None:
+@pytest.mark.parametrize(("name", "value"), [("charge", "nan"), ("soc", "nan"), ("charge", "inf")])
+def test_what_is_no_finite_number_never_passes(
+    tmp_path: Path, solved: xr.Dataset, name: str, value: str
+) -> None:
     wrong = solved.copy(deep=True)
-    wrong[name][4] = float("nan")
-    with pytest.raises(InputError, match=f"{name} is nan at . = 2025-07-01T04:00"):
+    wrong[name][4] = float(value)
+    with pytest.raises(InputError, match=f"{name} is {value} at . = 2025-07-01T04:00"):
         check(example.make_problem(tmp_path), wrong, example.blueprint())
 
 

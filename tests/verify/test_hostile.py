@@ -48,24 +48,18 @@ def refused(problem: example.LittleProblem, path: Path, words: str, **reading: A
 
 
 ROW = "time,charge,discharge\n"
+# What every table is refused for is in tests/problems/bad_input.yaml: the reader is the same.
 TEXTS: dict[str, tuple[str | bytes, str]] = {
     "nothing": ("", "empty"),
     "blanks": ("\n \n\t\n", "empty"),
     "only a header": (ROW, "at least one row"),
-    "NaN": (ROW + "0,nan,0\n", "not a finite number"),
-    "infinity": (ROW + "0,-Infinity,0\n", "not a finite number"),
-    "beyond a double": (ROW + "0,1e400,0\n", "too large"),
     "ten thousand digits": (ROW + f"0,{'9' * 10_000},0\n", "too large"),
-    "underscores": (ROW + "0,1_0,0\n", "underscores"),
-    "digits of another script": (ROW + "0,\u0661\u0662,0\n", "digits other than 0 to 9"),
     "full-width digits": (ROW + "0,\uff11\uff12,0\n", "digits other than 0 to 9"),
     "a minus that is none": (ROW + "0,\u22125,0\n", "text where a number"),
     "a number turned round": (ROW + "0,\u202e21,0\n", "text where a number"),
     "a zero-width blank": (ROW + "0,1\u200b2,0\n", "text where a number"),
     "hexadecimal": (ROW + "0,0x10,0\n", "text where a number"),
     "a formula": (ROW + '0,"=HYPERLINK(""http://x"")",0\n', "text where a number"),
-    "a NUL": (ROW + "0,1\0,0\n", "NUL"),
-    "no text": (ROW.encode() + b"0,\xff\xfe,0\n", "UTF-8"),
     "half a UTF-16 file": (b"\xff\xfe" + ROW.encode("utf-16-le")[:-1], "UTF-16"),
     "a quotation that never ends": (ROW + '0,"1,0\n' * 50, "quotation|fields"),
     "a cell of a million": (ROW + f'0,"{"a" * 2_000_000}",0\n', "overlong|field larger"),
@@ -73,9 +67,7 @@ TEXTS: dict[str, tuple[str | bytes, str]] = {
         ",".join(f"c{k}" for k in range(20_000)) + "\n" + "1," * 19_999 + "1\n",
         "too many columns",
     ),
-    "headers twice": ("charge,charge\n1,2\n", "stands twice"),
     "headers that look alike": ("charge,charge \n1,2\n", "stands twice"),
-    "ragged": (ROW + "0,1\n", "number of fields"),
     "a header without end": (f"{'c' * 5_000},discharge\n1,2\n", "300 characters"),
     "a unit bomb": ("charge [m**9999999999],discharge\n" + "1,2\n" * 24, "charge"),
     "a year of five digits": (ROW + "99999-01-01 00:00,1,0\n", "has 1 values"),

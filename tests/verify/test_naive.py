@@ -4,7 +4,6 @@ import math
 import random
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -285,22 +284,3 @@ def test_verdicts_on_constraints_and_logic_agree_on_every_row(text: str, seed: i
         wanted = naive.margin(text, {"t": Place("T", k)}, world)
         if abs(wanted + 1.0) > 0.5:  # what misses by about the tolerance may be judged either way
             assert (min(margins, default=math.inf) >= 0) == (wanted >= -1.0), (text, k)
-
-
-@pytest.mark.parametrize(
-    ("forall", "where", "rows"),
-    [
-        ("t in T", "price[t] > 0", [0, 2, 3, 4]),
-        ("t in Late", None, [2, 3, 4, 5]),
-        ("t in Late", "pos(t) > 1", [4, 5]),
-        ("t in T", "t in Late and clock(t) < '07:00'", [2, 3]),
-    ],
-)
-def test_rows_are_those_that_a_loop_would_find(
-    forall: str, where: str | None, rows: list[int]
-) -> None:
-    bench, world = both(1)
-    value = bench.evaluator.evaluate("x[t]", bench.evaluator.frame((forall,), where))
-    expected = [world.numbers["x"][k,] for k in rows]
-    assert value.data.tolist() == pytest.approx(expected)
-    assert [naive.value("x[t]", {"t": Place("T", k)}, world) for k in rows] == expected

@@ -11,8 +11,8 @@ from scipy.optimize import linprog
 from engiagent.blueprint.document import Blueprint
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.levels.algebra import DualBound, Proof
 from engiagent.verify.levels.goals import evaluate_declared
-from engiagent.verify.levels.optimality import DualBound, Proof
 from engiagent.verify.levels.relaxation import Programme, infeasibility, programme_of, relaxed_bound
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.series import Series

@@ -13,8 +13,8 @@ from scipy.optimize import minimize
 from engiagent.blueprint.document import Blueprint
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.levels.algebra import DualBound
 from engiagent.verify.levels.goals import evaluate_declared
-from engiagent.verify.levels.optimality import DualBound
 from engiagent.verify.levels.relaxation import programme_of, relaxed_bound
 from engiagent.verify.levels.relaxed import row_balanced
 from engiagent.verify.series import Series

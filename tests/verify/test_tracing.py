@@ -48,18 +48,9 @@ def traced(
     document = {
         "modeling_context": {"problem_essence": "numbers"},
         "core_model_elements": {
-            "sets": core.pop(
-                "sets",
-                [
-                    {
-                        "name": "T",
-                        "kind": "time",
-                        "start": "00:00",
-                        "step": "1 h",
-                        "periods": periods,
-                    }
-                ],
-            ),
+            "sets": [
+                {"name": "T", "kind": "time", "start": "00:00", "step": "1 h", "periods": periods}
+            ],
             "parameters": list(parameters),
             "decision_variables": [{"name": "x", "lower": 0}],
             "constraints": [*core.pop("constraints", []), *rules],
@@ -130,12 +121,6 @@ def test_one_reference_stands_for_a_series(tmp_path: Path, text: str, source: st
     assert traced(tmp_path, text, [series("price", [20, 35.5, 41], "EUR/kWh", source)]).wrong
     short = traced(tmp_path, text, [series("price", [20, 35.5], "EUR/MWh", source)], periods=2)
     assert short.open or short.wrong
-
-
-# --- tables -----------------------------------------------------------------------------------
-
-
-# --- labels are no data -----------------------------------------------------------------------
 
 
 # --- nothing, none, zero ----------------------------------------------------------------------
@@ -211,9 +196,6 @@ def test_money_and_rates_as_they_are_written(
     assert traced(tmp_path, text, [number("c", 2 * value, unit, quote)], unused=unused).wrong
 
 
-# --- formulas ---------------------------------------------------------------------------------
-
-
 # --- what a text says twice -------------------------------------------------------------------
 
 
@@ -246,12 +228,6 @@ def test_a_number_that_is_said_twice(tmp_path: Path, text: str, source: str, fin
     found = traced(tmp_path, text, [number("n", float(amount[1]), amount[2], source)])
     assert not found.wrong
     assert (not found.open) is fine
-
-
-# --- what is listed as unused -----------------------------------------------------------------
-
-
-# --- places -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

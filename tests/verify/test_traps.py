@@ -162,39 +162,6 @@ def test_a_soft_end_dropped_without_a_word(problem: example.LittleProblem) -> No
     assert "R2" in accused(certificate)
 
 
-# --- clocks ------------------------------------------------------------------------------------
-
-
-def day(prices: list[float], start: str, zone: str | None = None) -> Blueprint:
-    time: dict[str, Any] = {
-        "name": "T",
-        "kind": "time",
-        "start": start,
-        "step": "1 h",
-        "periods": len(prices),
-    }
-    return document(
-        [{"name": "sold", "index": ["t in T"], "lower": 0, "upper": 1, "unit": "MW"}],
-        [rule("sum(sold[t]*dt(t) for t in T) == 1[MWh]", None)],
-        {
-            "sense": "maximize",
-            "unit": "EUR",
-            "expression": "sum(price[t]*sold[t]*dt(t) for t in T)",
-        },
-        sets=[time | ({} if zone is None else {"zone": zone})],
-        parameters=[{"name": "price", "index": ["T"], "value": prices, "unit": "EUR/MWh"}],
-    )
-
-
-def certified(path: Path, blueprint: Blueprint, **reading: Any) -> Certificate:
-    from engiagent.run.certify import certify
-    from engiagent.verify.foreign import Reading
-
-    return certify(
-        None, path, blueprint, folder=path.parent, name="trap", mapping=Reading(**reading)
-    )
-
-
 # --- claims ------------------------------------------------------------------------------------
 
 

@@ -7,29 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.definitions import (
-    Results,
-    check_definitions,
-    evaluate_definitions,
-    evaluate_points,
-)
+from engiagent.blueprint.definitions import check_definitions, evaluate_definitions, evaluate_points
 from engiagent.blueprint.document import Blueprint, ConstraintDef, DesignDef
 from engiagent.blueprint.grammar import parse
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit
-from engiagent.verify.case import input_hashes
-from engiagent.verify.certificate import LEVELS, Certificate
-from engiagent.verify.claims import AUTHOR_ONLY, ONLY_AUTHOR, Reading, overrides_of
-from engiagent.verify.definitions.bench import Bench, answers_of
-from engiagent.verify.definitions.chances import stream
-from engiagent.verify.definitions.residuals import Outcome, check_claim, check_values
+from engiagent.verify.certificate import LEVELS, Certificate, certificate_of
+from engiagent.verify.claims import AUTHOR_ONLY, ONLY_AUTHOR, Reading
+from engiagent.verify.definitions.bench import Bench, answers_of, stream
+from engiagent.verify.definitions.residuals import check_claim, check_values
 from engiagent.verify.documents import Bench as PlainBench
 from engiagent.verify.documents import Declarations
 from engiagent.verify.findings import Report, Violation
 from engiagent.verify.frames import EvaluationError, Frame
+from engiagent.verify.levels.algebra import Outcome
 from engiagent.verify.levels.data import check_data
 from engiagent.verify.levels.sources import ProblemLike
-from engiagent.verify.tolerances import TOLERANCES, tolerances_sha256
 
 UNCHECKED = Report("unchecked", {"findings": ["not reached"]})
 
@@ -66,31 +59,23 @@ def reproduce(
             found.notes.append(
                 "nothing is claimed; the computed values were reproduced or not as they are"
             )
-    import engiagent
-
-    violations = [v.to_dict() for report in found.levels.values() for v in report.violations]
-    return Certificate(
-        verdict="undecided",
-        problem=problem.id,
-        plan={"claim": "answer"},
-        overrides=tuple(item.to_dict() for item in overrides_of(blueprint)),
-        inputs={**input_hashes(problem), "blueprint": blueprint.sha256, **found.inputs},
+    return certificate_of(
+        problem,
+        blueprint,
+        "answer",
+        {name: found.levels.get(name, UNCHECKED) for name in LEVELS},
+        [v for report in found.levels.values() for v in report.violations],
+        _what_is_open(reading, found.levels.get("data", UNCHECKED)),
+        inputs=found.inputs,
         objective=found.objective,
-        levels={name: found.levels.get(name, UNCHECKED).to_dict() for name in LEVELS},
-        violations=tuple(violations),
         missing=missing,
         not_understood=tuple(found.not_understood),
         notes=tuple(found.notes),
-        tolerances=TOLERANCES,
-        tolerances_sha256=tolerances_sha256(),
-        versions={"engiagent": engiagent.__version__},
-    ).judged(reading=_what_is_open(reading, found.levels.get("data", UNCHECKED)))
+    )
 
 
 @dataclass
 class _Found:
-    """What a check has found so far, as the certificate has it."""
-
     levels: dict[str, Report] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)
@@ -109,8 +94,14 @@ def _judge(problem: ProblemLike, results: Any, blueprint: Blueprint, found: _Fou
     found.inputs["schedule"] = bench.sha256()
     finer = None
     if any(e.scheme != "exact" for e in core.equations):
-        finer = Bench(declarations, answers_of(_with_half_step(problem, blueprint, bench)))
-        levels["physics"] = _physics(list(check_values(finer, refine=2)))
+        chosen = () if core.design is None else core.design.choices
+        choices = {c.name: float(bench.answers[c.name].values) for c in chosen} or None
+        halved = evaluate_definitions(blueprint, problem.folder, refine=2, choices=choices)
+        finer = Bench(declarations, answers_of(halved))
+        bad = [str(o.record["id"]) for o in check_values(finer, refine=2) if o.status != "pass"]
+        findings = [f"{name} is not reproduced with half the step" for name in bad]
+        # Only the claims can fail by it.
+        levels["physics"] = Report("unchecked" if bad else "pass", {"findings": findings})
     else:
         text = "no differential equation is approximated, so there is no step to halve"
         levels["physics"] = Report("pass", {"findings": [text]})
@@ -128,27 +119,12 @@ def _judge(problem: ProblemLike, results: Any, blueprint: Blueprint, found: _Fou
     found.objective = objective or None
 
 
-def _with_half_step(problem: ProblemLike, blueprint: Blueprint, bench: Bench) -> Results:
-    design = blueprint.core.design
-    choices = None
-    if design is not None:
-        choices = {c.name: float(bench.answers[c.name].values) for c in design.choices}
-    return evaluate_definitions(blueprint, problem.folder, refine=2, choices=choices)
-
-
 def _algebra(outcomes: Sequence[Outcome]) -> Report:
     statuses = {outcome.status for outcome in outcomes}
     status = "fail" if "fail" in statuses else "unchecked" if "unchecked" in statuses else "pass"
-    findings = [str(o.check["reason"]) for o in outcomes if "reason" in o.check]
-    body = {"source": "blueprint", "checks": [o.check for o in outcomes], "findings": findings}
+    findings = [str(o.record["reason"]) for o in outcomes if "reason" in o.record]
+    body = {"source": "blueprint", "checks": [o.record for o in outcomes], "findings": findings}
     return Report(status, body, tuple(o.violation for o in outcomes if o.violation is not None))
-
-
-def _physics(outcomes: Sequence[Outcome]) -> Report:
-    """Return what became of the same with half the step; only the claims can fail by it."""
-    bad = [str(o.check["id"]) for o in outcomes if o.status != "pass"]
-    findings = [f"{name} is not reproduced with half the step" for name in bad]
-    return Report("unchecked" if bad else "pass", {"findings": findings})
 
 
 def _as_programme(blueprint: Blueprint) -> Blueprint:
@@ -173,15 +149,8 @@ def _as_programme(blueprint: Blueprint) -> Blueprint:
             bounds = [v for v in (choice.lower, choice.upper) if v is not None]
             for value in (*choice.values, *bounds):
                 rules.append(_rule(choice.name, f"{value}{unit}", source))
-    plain = replace(
-        core,
-        constraints=tuple(rules),
-        draws=(),
-        definitions=(),
-        equations=(),
-        design=None,
-        claims=(),
-    )
+    nothing: dict[str, Any] = dict.fromkeys(("draws", "definitions", "equations", "claims"), ())
+    plain = replace(core, constraints=tuple(rules), design=None, **nothing)
     return replace(blueprint, kind="programme", core_model_elements=plain)
 
 
@@ -196,14 +165,10 @@ def _rule(name: str, text: str, source: Any, where: str | None = None) -> Constr
 
 
 def _what_is_open(reading: Reading, data: Report) -> Reading:
-    """Return the reading with the numbers and sentences of the text that remain open."""
     if reading.grade == "stated" or reading.open:
         return reading
     findings = () if data.status == "pass" else data.body.get("findings", ())
     return reading.leaving(ONLY_AUTHOR, *map(str, findings))
-
-
-OPTIMALITY = "optimality"
 
 
 @dataclass
@@ -244,22 +209,18 @@ def check_design(blueprint: Blueprint, folder: Any, chosen: Bench) -> tuple[Repo
         return Report("unchecked", body), objective
     place = {c.name: float(chosen.answers[c.name].values) for c in design.choices}
     slack = 1e-9 * max(abs(merit), abs(ranking.best))
+    message = None
     if not sign * merit <= ranking.best + slack:
         better = ", ".join(f"{n} = {v:g}" for n, v in ranking.at.items())
         message = f"the point {better} has a better merit than the one that is called the best"
-        return Report(
-            "fail", body, (Violation(OPTIMALITY, "design", "design", message),)
-        ), objective
-    if not any(_same(place, point) for point in points(design)):
+    elif not any(_same(place, point) for point in points(design)):
         message = "the chosen point is none of the design's points"
-        return Report(
-            "fail", body, (Violation(OPTIMALITY, "design", "design", message),)
-        ), objective
-    for column in _other_table(chosen, ranking.table):
-        message = f"the column {column} of the design's points is not what the design gives"
-        return Report(
-            "fail", body, (Violation(OPTIMALITY, "design", "design", message),)
-        ), objective
+    else:
+        for column in _other_table(chosen, ranking.table):
+            message = f"the column {column} of the design's points is not what the design gives"
+    if message is not None:
+        wrong = Violation("optimality", "design", "design", message)
+        return Report("fail", body, (wrong,)), objective
     return Report("pass" if exhaustive else "unchecked", body), objective
 
 
@@ -322,7 +283,7 @@ def _ranked(
         for outcome in check_values(bench):
             if outcome.status != "pass":
                 place = ", ".join(f"{n} = {v:g}" for n, v in given.items())
-                ranking.wrong.append(f"{outcome.check['id']} is not reproduced at {place}")
+                ranking.wrong.append(f"{outcome.record['id']} is not reproduced at {place}")
         merit, shown, _ = _merit(bench, design)
         if merit is None:
             continue

@@ -8,17 +8,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, Core
+from engiagent.blueprint.document import VariableDef
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic
-from engiagent.verify.case import Case, build_case, find_requirements
+from engiagent.verify.case import Case
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.exact.bench import Fractions, fraction, listed, written
 from engiagent.verify.exact.linear import (
     ZERO,
-    Box,
     ExactBound,
     ExactProgramme,
     Linear,
@@ -30,12 +29,10 @@ from engiagent.verify.exact.linear import (
     repaired,
 )
 from engiagent.verify.findings import Violation
-from engiagent.verify.foreign import Reading
 from engiagent.verify.frames import Frame
-from engiagent.verify.levels import robust, stated
-from engiagent.verify.levels.algebra import judge_of, rules_of
+from engiagent.verify.levels import stated
+from engiagent.verify.levels.algebra import judge_of, shown_place
 from engiagent.verify.levels.relaxed import weights_of
-from engiagent.verify.levels.sources import ProblemLike
 from engiagent.verify.levels.variables import bound_tolerance
 from engiagent.verify.relations import parts_of
 from engiagent.verify.requirements import Requirements
@@ -48,26 +45,12 @@ SAME: Final = Fraction(1, 10**6)
 METHOD: Final = "exact dual bound of the linear relaxation"
 
 
-def with_exact(
-    certificate: Certificate,
-    problem: ProblemLike,
-    solution: Any,
-    blueprint: Blueprint | None = None,
-    requirements: Requirements | None = None,
-    mapping: Mapping[str, str] | Reading | None = None,
-) -> Certificate:
-    """Return a certificate with the findings of rational arithmetic beside those of doubles.
+def with_exact(certificate: Certificate, case: Case) -> Certificate:
+    """Return a certificate with what rational arithmetic says of its levels, objective and bound.
 
-    ``certificate``: as :func:`engiagent.verify.check` gave it for the same inputs. ``problem``,
-    ``solution``, ``blueprint``, ``requirements``, ``mapping``: as they were given to
-    :func:`engiagent.verify.check`; the blueprint expanded.
-
-    Returns the certificate with ``exact`` in the levels of algebra and optimality, in the objective
-    and in the bound. A plan that exactness finds to break a limit is ``violated``; nothing is
-    upgraded but a claim of infeasibility, which an exact ray proves.
+    A plan that exactness finds to break a limit is ``violated``; nothing is upgraded but a claim of
+    infeasibility, which an exact ray proves.
     """
-    annotated = find_requirements(problem, requirements)
-    case = build_case(problem, solution, blueprint, annotated, mapping)
     if case.schedule.status == "infeasible":
         return _of_a_claim(certificate, case)
     if not case.series:
@@ -89,11 +72,11 @@ def _of_schedule(
     programme: ExactProgramme | None = None
     if by_text is not None and case.requirements is not None:
         core = replace(case.requirements.core, decision_variables=())
-        of_rows = programme_of(by_text, core, None, rules=rules_of(case.requirements))
+        of_rows = programme_of(by_text, core, None, rules=case.requirements.requirements)
         left_out += of_rows.left_out
         found += findings_of(of_rows)
     if by_blueprint is not None and case.blueprint is not None:
-        goal, sense, why = plain_objective(by_blueprint, case.blueprint.core)
+        goal, sense, why = stated.plain_objective(by_blueprint, case.blueprint.core)
         programme = programme_of(by_blueprint, case.blueprint.core, goal, sense)
         left_out += [*programme.left_out, *([] if why is None else [why])]
         found += findings_of(programme)
@@ -106,30 +89,7 @@ def _of_schedule(
     return _with_bound(certificate, case, programme)
 
 
-def plain_objective(bench: Bench, core: Core) -> tuple[str | None, str, str | None]:
-    """Return the expression of an objective that is nothing but one, its sense, or why it is not.
-
-    An objective over scenarios, of several goals, with penalties or at its worst under what is
-    uncertain has no expression of its own.
-    """
-    definition = core.objective_function
-    if definition is None:
-        return None, "minimize", None
-    sense = definition.sense
-    if definition.expression is None or definition.terms or definition.scenario is not None:
-        return None, sense, "the objective is made of several goals or scenarios"
-    if any(c.hard is False and c.penalty is not None for c in core.constraints):
-        return None, sense, "the objective has penalties for soft constraints"
-    try:
-        if robust.swung(bench, core) is not None:
-            return None, sense, "the objective is that of the worst case"
-    except EngiagentError:
-        return None, sense, "what is uncertain was not read"
-    return definition.expression, sense, None
-
-
 def _stated_exactly(bench: Bench, requirements: Requirements) -> ExactProgramme | None:
-    """Return the programme that annotated requirements state, None without an objective."""
     goal = requirements.objective
     if goal is None:
         return None
@@ -173,8 +133,7 @@ class Finding:
         """Return what is wrong, for the certificate."""
         amount = self.worst / self.unit.factor
         where = self.frame.labels(self.row)
-        place = "".join(f" at {name} = {label}" for name, label in where.items())
-        text = f"{self.id} is broken by exactly {written(amount)} {self.unit}{place}"
+        text = f"{self.id} is broken by exactly {written(amount)} {self.unit}{shown_place(where)}"
         allowed = float(self.tolerance / self.unit.factor)
         return Violation(
             "algebra", self.id, self.id, text, where, float(amount), str(self.unit), allowed
@@ -194,43 +153,37 @@ def findings_of(programme: ExactProgramme) -> Iterator[Finding]:
         amounts = abs(excess) if row.equal else listed(max(number, ZERO) for number in excess)
         part = parts[row.number - 1]
         yield _finding(rule.id, amounts, part.tolerance, part.unit, row.frame)
-    for box in programme.boxes:
-        yield from _of_box(programme, box)
+    for definition in programme.core.decision_variables:
+        if definition.name in programme.boxes:
+            yield from _of_box(programme, definition)
 
 
-def _of_box(programme: ExactProgramme, box: Box) -> Iterator[Finding]:
-    """Yield how the bounds of a variable come out, and its integers."""
-    bench, name, kind = programme.bench.floating, box.definition.name, box.definition.type
-    frame, x = bench.grid(box.definition.index), programme.bench.variables[name].data
-    value = bench.variables[name]
-    if any(end is not None for end in (*box.lower, *box.upper)):
+def _of_box(programme: ExactProgramme, definition: VariableDef) -> Iterator[Finding]:
+    bench, name, kind = programme.bench.floating, definition.name, definition.type
+    frame, x = bench.grid(definition.index), programme.bench.variables[name].data
+    box, value = programme.boxes[name], bench.variables[name]
+    unit = parse_unit(definition.unit or "1")
+    zero: Any = unit.zero or ZERO
+    if any(isinstance(end, Fraction) for end in (*box.lower, *box.upper)):
         beyond = [
-            max(_below(low, number), _below(number, high)) if here else ZERO
-            for low, number, high, here in zip(box.lower, x, box.upper, box.exists, strict=True)
+            max(low - number if low > number else ZERO, number - high if number > high else ZERO)
+            for low, number, high in zip(box.lower, x, box.upper, strict=True)
         ]
         if kind == "semicontinuous":
-            pairs = zip(x, beyond, strict=True)
-            beyond = [min(abs(number - box.zero), far) for number, far in pairs]
+            beyond = [min(abs(number - zero), far) for number, far in zip(x, beyond, strict=True)]
         title = "semicontinuous" if kind == "semicontinuous" else "bounds"
+        amounts = np.where(box.exists, listed(beyond), ZERO)
         allowed = bound_tolerance(bench, name, value)
-        yield _finding(f"{title}:{name}", listed(beyond), allowed, value.unit.difference(), frame)
+        yield _finding(f"{title}:{name}", amounts, allowed, value.unit.difference(), frame)
     if kind in ("integer", "binary"):
-        shown = [
-            (number - box.zero) / box.unit.factor if here else ZERO
-            for number, here in zip(x, box.exists, strict=True)
-        ]
+        shown = np.where(box.exists, (x - zero) / unit.factor, ZERO)
         off = listed(abs(number - round(number)) for number in shown)
-        allowed = np.full(x.size, TOLERANCES["integrality"])
-        yield _finding(f"integer:{name}", off, allowed, ONE, frame)
-
-
-def _below(low: Fraction | None, high: Fraction | None) -> Fraction:
-    """Return by how much the first is above the second, zero where there is no end."""
-    return ZERO if low is None or high is None else max(low - high, ZERO)
+        yield _finding(
+            f"integer:{name}", off, np.full(x.size, TOLERANCES["integrality"]), ONE, frame
+        )
 
 
 def _finding(name: str, amounts: Fractions, tolerance: Floats, unit: Unit, frame: Frame) -> Finding:
-    """Return how amounts compare with what is allowed of each, taken as the double it is."""
     places = [place for place, amount in enumerate(amounts) if amount > 0]
     excess = {place: amounts[place] - Fraction(float(tolerance[place])) for place in places}
     broken = sum(over > 0 for over in excess.values())
@@ -327,7 +280,6 @@ def _floating(reason: str) -> dict[str, Any]:
 
 
 def _noted(certificate: Certificate, level: str, body: Mapping[str, Any]) -> Certificate:
-    """Return a certificate in which a level has the section ``exact``."""
     known = certificate.levels.get(level, {"status": "unchecked"})
     levels = {**certificate.levels, level: {**known, EXACT: dict(body)}}
     return replace(certificate, levels=levels)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.grammar import Call, Node, Reduce, Ref
+from engiagent.blueprint.grammar import Node, Reduce
 from engiagent.blueprint.sets import IndexSet
 from engiagent.units.unit import Unit
 from engiagent.verify import values
@@ -48,7 +48,7 @@ def fractions(data: Floats) -> Fractions:
     return np.asarray(wide(made, data.size))
 
 
-def listed(numbers: Iterable[Fraction]) -> Fractions:
+def listed(numbers: Iterable[Fraction | float]) -> Fractions:
     """Return numbers as an array."""
     found = list(numbers)
     result = np.empty(len(found), dtype=object)
@@ -63,12 +63,12 @@ def read_off(data: Floats, digits: int) -> Fractions:
     return listed(Fraction(Decimal(f"{number:.{digits - 1}e}")) for number in data.tolist())
 
 
-def floats(data: Iterable[Fraction]) -> Floats:
+def floats(data: Iterable[Fraction | float]) -> Floats:
     """Return the nearest doubles, infinite where there is none."""
     return np.array([_double(number) for number in data], dtype=np.float64)
 
 
-def _double(number: Fraction) -> float:
+def _double(number: Fraction | float) -> float:
     try:
         return float(number)
     except OverflowError:
@@ -121,10 +121,6 @@ class ExactEvaluator(Evaluator):
         """Return the rows that a reduction runs over, and the row that each belongs to."""
         return self.floating.inner(node, frame)
 
-    def one_step_back(self, node: Call, frame: Frame) -> tuple[Bools, Ref]:
-        """Return on which rows ``prev`` has no earlier value, and its reference moved."""
-        return self.floating.one_step_back(node, frame)
-
     def number(self, node: Node, frame: Frame) -> Value:
         """Return the numbers of a node, one per row."""
         if isinstance(node, Reduce) and node.function not in ("sum", "expect", "sumsq"):
@@ -136,8 +132,6 @@ class ExactEvaluator(Evaluator):
 
 
 class _Declarations(Declarations):
-    """Declarations whose parameters are fractions."""
-
     def __init__(self, floating: Declarations, evaluator: Evaluator) -> None:
         super().__init__(floating.core, floating.folder)
         object.__setattr__(self, "_floating", evaluator)

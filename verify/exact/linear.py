@@ -11,7 +11,7 @@ a reduced cost of a variable without bounds does not vanish, others are tried: r
 digits, and bounds that the rows imply.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,9 +19,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Core, VariableDef
+from engiagent.blueprint.document import Core
 from engiagent.errors import EngiagentError
-from engiagent.units.unit import Unit, parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench
 from engiagent.verify.exact.bench import (
     ExactBench,
@@ -33,37 +33,20 @@ from engiagent.verify.exact.bench import (
     written,
 )
 from engiagent.verify.frames import Bools
-from engiagent.verify.levels.algebra import Rule
+from engiagent.verify.levels.algebra import Row, rows_of
 from engiagent.verify.levels.forms import Form, implied_ends
-from engiagent.verify.levels.optimality import Row, rows_of
 from engiagent.verify.levels.relaxation import elastic
 from engiagent.verify.levels.relaxed import Proposer, Relaxation
-from engiagent.verify.levels.variables import bounds_of
+from engiagent.verify.levels.variables import Bounds, bounds_of
+from engiagent.verify.requirements import Rule
 from engiagent.verify.values import Floats, Ints, Value, constants_of, grouped, summed, triplets
 
-ZERO: Final = Fraction(0)
+ZERO: Final[Any] = Fraction(0)
 TINY: Final = 1e-30
 DIGITS: Final = (17, 12, 9)
 """To how many significant digits multipliers are read, one after the other."""
-Ends = tuple[list[Fraction | None], list[Fraction | None]]
-"""Lower and upper bounds of columns, None where there is none."""
-
-
-@dataclass(frozen=True, eq=False)
-class Box:
-    """Bounds of a variable, in SI; None where there is none, and where it does not exist."""
-
-    definition: VariableDef
-    unit: Unit
-    start: int
-    lower: Sequence[Fraction | None]
-    upper: Sequence[Fraction | None]
-    exists: Bools
-
-    @property
-    def zero(self) -> Fraction:
-        """The SI value of the unit's zero, of which a scale of temperature has one of its own."""
-        return self.unit.zero or ZERO
+Ends = tuple[Fractions, Fractions]
+"""Lower and upper bounds of columns, infinite doubles where there is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +54,9 @@ class ExactProgramme:
     """What a core asks, exactly; ``left_out`` says what has no rational value, and why."""
 
     bench: ExactBench
+    core: Core
     rows: tuple[Row, ...]
-    boxes: tuple[Box, ...]
+    boxes: Mapping[str, Bounds]  # by variable, of fractions; infinite where there is none
     objective: Value | None
     sense: str
     left_out: tuple[str, ...]
@@ -125,10 +109,12 @@ def programme_of(
     """
     exactly = ExactBench(bench)
     left_out: list[str] = []
-    boxes = []
+    boxes: dict[str, Bounds] = {}
     for definition in core.decision_variables:
         try:
-            boxes.append(_box(exactly, definition))
+            exactly.evaluator.environment.symbol(definition.name)
+            box = bounds_of(exactly, definition)
+            boxes[definition.name] = Bounds(_ends(box.lower), _ends(box.upper), box.exists)
         except EngiagentError as error:
             left_out.append(f"{definition.name}: {error}")
     rows = tuple(rows_of(exactly, core, left_out, rules))
@@ -138,23 +124,15 @@ def programme_of(
             goal = exactly.evaluator.evaluate(objective)
         except EngiagentError as error:
             left_out.append(f"the objective: {error}")
-    return ExactProgramme(exactly, rows, tuple(boxes), goal, sense, tuple(left_out))
+    return ExactProgramme(exactly, core, rows, boxes, goal, sense, tuple(left_out))
 
 
-def _box(bench: ExactBench, definition: VariableDef) -> Box:
-    value = bench.evaluator.environment.symbol(definition.name).value
-    assert value is not None
-    found, unit = bounds_of(bench, definition), parse_unit(definition.unit or "1")
-    lower, upper = (tuple(map(_end, side)) for side in (found.lower, found.upper))
-    start = sum(v.data.size for v in bench.variables.values()) - value.data.size
-    return Box(definition, unit, start, lower, upper, found.exists)
-
-
-def _end(number: Any) -> Fraction | None:
-    """Return the end of a range as a fraction, None where it is infinite."""
-    if isinstance(number, Fraction):
-        return number
-    return fraction(number) if np.isfinite(number) else None
+def _ends(data: Any) -> Any:
+    """Return ends of ranges as fractions, those that are infinite as they are."""
+    return listed(
+        end if isinstance(end, Fraction) or not np.isfinite(end) else fraction(end)
+        for end in data.tolist()
+    )
 
 
 # --- as one linear system ----------------------------------------------------------------------
@@ -176,8 +154,8 @@ class Linear:
     constant: Fractions
     equal: Bools
     order: Ints
-    lower: list[Fraction | None]
-    upper: list[Fraction | None]
+    lower: Fractions
+    upper: Fractions
     cost: Fractions
     offset: Fraction
     scale: Fractions
@@ -192,26 +170,22 @@ class Linear:
         matrix = sp.csr_matrix((floats(self.factors), (self.rows, self.columns)), shape=shape)
         matrix.eliminate_zeros()
         cost = sp.csr_matrix(floats(self.cost)[None, :])
-        lower, upper = (
-            np.array([default if end is None else float(end) for end in side], dtype=np.float64)
-            for side, default in ((self.lower, -np.inf), (self.upper, np.inf))
-        )
         objective = Form(cost, np.array([float(self.offset)]), np.zeros(1))
         rows = Form(matrix, floats(self.constant), np.zeros(shape[0]))
-        return Relaxation(objective, rows, self.equal, (), lower, upper)
+        return Relaxation(objective, rows, self.equal, (), floats(self.lower), floats(self.upper))
 
     def boxes(self) -> Iterable[Ends]:
         """Yield the bounds of the columns: declared ones, then with those that rows imply."""
         yield self.lower, self.upper
-        if all(end is not None for end in (*self.lower, *self.upper)):
+        if all(isinstance(end, Fraction) for end in (*self.lower, *self.upper)):
             return
         found = self.relaxation
         point = floats(self.point)
         wider = implied_ends(found.rows, found.equal, self.order, point, found.lower, found.upper)
-        ends = list(self.lower), list(self.upper)
+        ends = self.lower.copy(), self.upper.copy()
         for own, known, side in ((ends[0], wider[0], -1), (ends[1], wider[1], 1)):
             for place, number in enumerate(known.tolist()):
-                if own[place] is None and np.isfinite(number):
+                if not isinstance(own[place], Fraction) and np.isfinite(number):
                     own[place] = _outwards(number, side)
         yield ends
 
@@ -250,23 +224,23 @@ def linear_of(programme: ExactProgramme) -> Linear:
     pairs = zip(rows, sizes, strict=True)
     scale = listed(unit / row.excess.unit.factor for row, size in pairs for _ in range(size))
     constant, order = np.concatenate(constants), np.concatenate(orders)
-    lower, upper = _ends_of(programme.boxes, point.size)
+    lower, upper = _ends_of(programme, point.size)
     rest = constant, equal, order, lower, upper, cost, offset, scale, point
     return Linear(at_rows, at_columns, entries, *rest)
 
 
-def _ends_of(boxes: Sequence[Box], size: int) -> Ends:
-    """Return lower and upper bounds of all columns."""
-    lower: list[Fraction | None] = [None] * size
-    upper: list[Fraction | None] = [None] * size
-    for box in boxes:
-        span = slice(box.start, box.start + len(box.lower))
-        low, high = list(box.lower), list(box.upper)
-        if box.definition.type == "semicontinuous":
-            low = [None if end is None else min(end, box.zero) for end in low]
-            high = [None if end is None else max(end, box.zero) for end in high]
-        lower[span] = [e if there else ZERO for e, there in zip(low, box.exists, strict=True)]
-        upper[span] = [e if there else ZERO for e, there in zip(high, box.exists, strict=True)]
+def _ends_of(programme: ExactProgramme, size: int) -> Ends:
+    lower, upper = (listed([end] * size) for end in (-np.inf, np.inf))
+    for definition in programme.core.decision_variables:
+        box = programme.boxes.get(definition.name)
+        if box is None:
+            continue
+        start = programme.starts[programme.bench.variables[definition.name].order]
+        zero = parse_unit(definition.unit or "1").zero or ZERO
+        held = definition.type == "semicontinuous"
+        for ends, own, widest in ((lower, box.lower, min), (upper, box.upper, max)):
+            wide: Any = listed(widest(end, zero) if held else end for end in own)
+            ends[start : start + own.size] = np.where(box.exists, wide, ZERO)
     return lower, upper
 
 
@@ -300,7 +274,7 @@ def dual_bound(linear: Linear, weights: Fractions, ends: Ends, ray: bool = False
     parts = [ZERO if ray else linear.offset, summed(y[used] * linear.constant[used])]
     for column in np.flatnonzero([bool(slope) for slope in d]).tolist():
         end = ends[0][column] if d[column] > 0 else ends[1][column]
-        if end is None:
+        if not isinstance(end, Fraction):
             side = "lower" if d[column] > 0 else "upper"
             reason = f"column {column} has no {side} bound, its reduced cost is "
             return ExactBound(None, reason + written(d[column]))

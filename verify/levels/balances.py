@@ -19,9 +19,8 @@ import numpy as np
 from engiagent.blueprint.document import VariableDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
-from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
-from engiagent.verify.levels.algebra import rules_of_core
+from engiagent.verify.levels.algebra import rows_of
 from engiagent.verify.plants.run import Trajectory
 from engiagent.verify.series import Series
 from engiagent.verify.values import Bools, Floats, Ints, Value, atoms_of, triplets
@@ -107,7 +106,8 @@ class _System:
                 continue
             states[state.own.order] = state
             start += state.own.data.size
-        found = [_rows(value, states) for value in (_equations(bench) if states else ())]
+        equations = rows_of(bench, bench.declarations.core) if states else ()
+        found = [_rows(row.excess, states) for row in equations if row.equal]
         rows = [row for part, _ in found for row in part]
         return cls(states, rows, unfit, any(bent for _, bent in found))
 
@@ -185,7 +185,6 @@ def _settled(bench: Bench, system: _System, change: Floats, known: Bools) -> tup
 
 
 def _moved(system: _System, change: Floats) -> dict[str, Series]:
-    """Return the states after their changes, by both of their names."""
     found = {}
     for state in system.states.values():
         definition, unit = state.definition, state.own.unit
@@ -203,20 +202,6 @@ def _state(bench: Bench, definition: VariableDef, start: int) -> _State | None:
     if own is None or len(ordered) != 1 or own.data.size != np.prod([d.size for d in dims]):
         return None
     return _State(definition, own, dims, ordered[0], start)
-
-
-def _equations(bench: Bench) -> Iterator[Value]:
-    """Yield the excess of every hard equation that can be evaluated."""
-    for rule in rules_of_core(bench.declarations.core):
-        if not rule.hard:
-            continue
-        try:
-            frame = bench.evaluator.frame(rule.forall, rule.where)
-            compared = bench.evaluator.compared(rule.expression, frame) if frame.size else []
-            excesses = [arithmetic.add(a, b, -1.0) for op, a, b in compared if op == "=="]
-        except EngiagentError:
-            continue  # the algebra level says what is wrong with it
-        yield from excesses
 
 
 def _rows(value: Value, states: Mapping[int, _State]) -> tuple[list[_Row], bool]:
@@ -314,28 +299,15 @@ def _executed(bench: Bench, state: _State, change: Floats, defect: Floats) -> Ex
     claimed, declared = to_unit(state.own.data), to_unit(state.own.data + change)
     others = [d for k, d in enumerate(state.dims) if k != state.along]
     scale = _scale(bench, definition, declared)
-    parts = zip(
-        product(*(d.labels for d in others)),
-        along(claimed),
-        along(declared),
-        along(defect) / unit.scale,
-        strict=True,
-    )
+    keys, rows = product(*(d.labels for d in others)), (claimed, declared, defect / unit.scale)
     found = []
-    for key, was, computed, off in parts:
+    for key, was, computed, off in zip(keys, *map(along, rows), strict=True):
         shown = name if not key else f"{name}[{', '.join(map(str, key))}]"
-        own = Trajectory(
-            names=(name,),
-            quantity=shown,
-            unit=str(unit),
-            declared=computed,
-            exact=computed,
-            claimed=was,
-            defect=off[1:],
-            scale=scale,
-            instants=state.dims[state.along],
+        instants, steps = state.dims[state.along], off[1:]
+        text = str(unit)
+        found.append(
+            Trajectory((name,), shown, text, computed, computed, was, steps, scale, instants)
         )
-        found.append(own)
     dims = tuple(d.name for d in state.dims)
     whole = Series(name, declared.reshape(state.shape), unit, dims)
     return Executed(definition, tuple(found), whole)

@@ -10,8 +10,14 @@ from engiagent.blueprint.timeaxis import parse_step
 from engiagent.units.currencies import MATH
 from engiagent.units.unit import parse_unit
 from engiagent.verify.figures import figures
-from engiagent.verify.levels.restated import repeats_number, same_amount
-from engiagent.verify.levels.sources import ProblemLike, Span, all_leaves, is_most_of
+from engiagent.verify.levels.sources import (
+    ProblemLike,
+    Span,
+    all_leaves,
+    is_most_of,
+    repeats_number,
+    same_amount,
+)
 from engiagent.verify.requirements import squeezed
 
 DEMANDS: Final = re.compile(
@@ -225,7 +231,8 @@ def uncovered(problem: ProblemLike, blueprint: Blueprint, idle: Collection[str] 
         start, stop = quantity.span
         if start < problem.body_start or kind in _LENIENT or kind == "label":
             continue
-        if kind == "word" and (not quantity.unit_text or _is_of_people(quantity)):
+        counted = dict(getattr(quantity.unit, "dimension", ()))
+        if kind == "word" and (not quantity.unit_text or (counted and set(counted) <= _COUNTS)):
             continue  # "one of the three": the words around it are held against the demands below
         if _is_grid(quantity, grid) or _only_in_heading(problem, quantity):
             continue
@@ -265,11 +272,6 @@ def _is_amount(quantity: Any) -> bool:
     unit = quantity.unit
     timed = unit is not None and unit.dimension == parse_unit("s").dimension
     return bool(quantity.unit_text) and not timed and float(quantity.value) not in (0.0, 1.0)
-
-
-def _is_of_people(quantity: Any) -> bool:
-    unit = quantity.unit
-    return unit is not None and bool(unit.dimension) and set(dict(unit.dimension)) <= _COUNTS
 
 
 def _without_figures(blueprint: Blueprint) -> set[str]:
@@ -417,7 +419,6 @@ def _touched(span: Span, spans: list[Span]) -> bool:
 
 
 def _grid_numbers(blueprint: Blueprint) -> set[tuple[str, float]]:
-    """Return the steps (in seconds) and the counts of the time sets."""
     known: set[tuple[str, float]] = set()
     for index_set in blueprint.core.sets:
         if index_set.kind not in ("time", "periods") or index_set.periods is None:

@@ -184,7 +184,11 @@ def _trace(
         return
     if isinstance(definition.value, str):
         if name not in generated:  # numbers of a component's own formula are judged by execution
-            _trace_expression(tracing, definition, sources)
+            # Its own numbers need a source, the parameters in it have theirs.
+            reference = definition.source_reference
+            check_literals(tracing, name, definition.value, reference, {})
+            free = [s for s in sources if s.kind in ("assumption", "user")]
+            tracing.listed += [f"{name}: {_why(source)}" for source in free]
         return
     if len(sources) == 1 and sources[0].kind == "file" and sources[0].quote is None:
         fields = sources[0].fields
@@ -232,7 +236,10 @@ def _compare_free(
     """Compare a value that is assumed or the user's own with what is quoted and recorded."""
     assert symbol.value is not None
     unit = symbol.value.unit
-    set_by_user = any(_is_recorded(name, source, overrides) for source in sources)
+    notes = {str(s.fields.get("note", "")).strip() for s in sources if s.kind == "user"}
+    set_by_user = bool(notes) and any(
+        name == key or f"--set {key}={text}" in notes for key, text in (overrides or {}).items()
+    )
     quoted = [leaf for source in sources for leaf in source.leaves() if leaf.quote or leaf.span]
     if quoted and not set_by_user and (symbol.value.data == symbol.value.data[:1]).all():
         if any(figures(words_of(leaf, tracing.problem.text)) for leaf in quoted):
@@ -247,14 +254,6 @@ def _compare_free(
         tracing.open.append(
             f"{name} is called the user's own value, but no override of it is recorded"
         )
-
-
-def _is_recorded(name: str, source: Source, overrides: Mapping[str, str] | None) -> bool:
-    note = str(source.fields.get("note", ""))
-    known = (overrides or {}).items()
-    return source.kind == "user" and any(
-        name == key or note.strip() == f"--set {key}={text}" for key, text in known
-    )
 
 
 def _trace_file(tracing: Tracing, definition: ParameterDef) -> None:
@@ -338,17 +337,6 @@ def _compare_arrays(
         tracing.accuse(
             name, f"value {row + 1} is {shown[row]:.10g} {unit}, {where} says {there:.10g} {unit}"
         )
-
-
-def _trace_expression(
-    tracing: Tracing, definition: ParameterDef, sources: Sequence[Source]
-) -> None:
-    """Trace a parameter made of other parameters: its own numbers need a source, the rest has."""
-    reference = definition.source_reference
-    check_literals(tracing, definition.name, str(definition.value), reference, {})
-    for source in sources:
-        if source.kind in ("assumption", "user"):
-            tracing.listed.append(f"{definition.name}: {_why(source)}")
 
 
 def _steps(declarations: Declarations) -> Iterator[float]:

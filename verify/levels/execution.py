@@ -24,6 +24,11 @@ from engiagent.verify.values import Floats
 from engiagent.verify.vocabulary import SERIES
 
 
+def _once(texts: list[str], text: str) -> None:
+    if text not in texts:
+        texts.append(text)
+
+
 @dataclass
 class Plant:
     """The declared units with their numbers; ``unchecked`` says what could not be run.
@@ -45,7 +50,7 @@ class Plant:
 
     def of(self, unit: Dynamics) -> Unit:
         """Return a declared unit with its numbers."""
-        return Unit(self, unit)
+        return Unit(**{**vars(unit), "plant": self})
 
     def quantity(
         self, name: str, over: IndexSet, unit_text: str, element: Element | None = None
@@ -88,8 +93,7 @@ class Plant:
 
     def note(self, text: str) -> None:
         """Add a note, once."""
-        if text not in self.notes:
-            self.notes.append(text)
+        _once(self.notes, text)
 
     # -- running --------------------------------------------------------------------------------
 
@@ -99,26 +103,22 @@ class Plant:
             try:
                 yield self.executed(group[0])
             except EngiagentError as error:
-                text = f"{group[0].name} was not re-executed: {error}"
-                if text not in self.unchecked:
-                    self.unchecked.append(text)
+                _once(self.unchecked, f"{group[0].name} was not re-executed: {error}")
 
     def groups(self) -> Iterator[list[Dynamics]]:
         """Yield the units that are executed together."""
         done: set[str] = set()
         for unit in self.units:
             if unit.model not in COMPONENTS:
-                text = f"{unit.name} was not re-executed: the checker knows no model {unit.model!r}"
-                if text not in self.unchecked:
-                    self.unchecked.append(text)
+                what = f"the checker knows no model {unit.model!r}"
+                _once(self.unchecked, f"{unit.name} was not re-executed: {what}")
             elif unit.model not in done:
                 alike = [other for other in self.units if other.model == unit.model]
                 split = entry_of(unit.model).groups
                 if split is None:
                     yield from ([u] for u in alike)
                 else:
-                    parts = split([self.of(u) for u in alike])
-                    yield from ([part.declared for part in group] for group in parts)
+                    yield from map(list, split([self.of(u) for u in alike]))
                 done.add(unit.model)
 
     def executed(self, unit: Dynamics) -> Run:
@@ -144,12 +144,13 @@ class Plant:
                     f"{unit.name} is a {unit.model}, which has no parameter {odd!r}; it has "
                     f"{', '.join(slots)}"
                 )
-        units: list[Unit] = [self.of(unit) for unit in group]
         runs: list[Run] = []
-        sizes = [one.left_out for one in units]
-        built = [one for one, slot in zip(units, sizes, strict=True) if slot is None]
-        for one, slot in zip(units, sizes, strict=True):
-            if slot is not None:
+        built: list[Unit] = []
+        for one in map(self.of, group):
+            slot = one.left_out
+            if slot is None:
+                built.append(one)
+            else:
                 self.note(f"{one.name} is not built: its {slot} is 0")
                 runs.append(one.nothing())
         if built and model.together is not None:
@@ -173,7 +174,6 @@ class Plant:
         )
 
     def _serving(self, zone: Dynamics, word: str) -> list[tuple[Dynamics, str]]:
-        """Return the units that serve a zone's heating or cooling, and what they give."""
         output = {"heating": "heat", "cooling": "cooling"}.get(word)
         return [
             (u, output)
@@ -181,7 +181,7 @@ class Plant:
             if output is not None
             and u.connections.get("zone") == zone.name
             and u.model in COMPONENTS
-            and output in _given(u)
+            and output in entry_of(u.model).given(u.connections)
         ]
 
     def value(self, unit: Dynamics, word: str) -> Floats:
@@ -206,13 +206,6 @@ class Plant:
         return total
 
 
-def _given(unit: Dynamics) -> tuple[str | None, ...]:
-    """Return what a unit gives to the zone that it serves."""
-    entry = entry_of(unit.model)
-    by_port = [word for port, word in entry.serves.items() if port in unit.connections]
-    return (entry.supplies.get("zone"), *by_port)
-
-
 def recomputed_series(
     items: Iterable[Trajectory | Result], units: Sequence[Dynamics]
 ) -> dict[str, Series]:
@@ -221,7 +214,6 @@ def recomputed_series(
 
 
 def _as_series(found: Trajectory | Result) -> Series:
-    """Return a recomputed state or result as a series that can stand for the schedule's."""
     over = found.instants if isinstance(found, Trajectory) else found.over
     data = found.declared if isinstance(found, Trajectory) else found.values
     dims = (over.name if over is not None else "",)
@@ -351,7 +343,6 @@ def _limit_rows(unit: Unit) -> Iterator[ConstraintDef]:
 
 
 def _balance_rows(plant: Plant) -> Iterator[ConstraintDef]:
-    """Yield the balance of every bus that is judged."""
     for bus, units in buses_of(plant).items():
         try:
             texts = [_side(plant, side) for side in sides_of(bus, units)]

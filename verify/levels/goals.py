@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.findings import Violation
 from engiagent.verify.frames import EvaluationError, Frame
+from engiagent.verify.functions import Fault
 from engiagent.verify.relations import Growth
 from engiagent.verify.requirements import Goal
 from engiagent.verify.tolerances import TOLERANCES, floor_of
@@ -107,19 +107,17 @@ def evaluate_declared(bench: Bench, core: Core) -> Objective:
     if definition is None:
         raise EvaluationError("the blueprint has no objective")
     try:
-        frame = _scenarios(bench, definition)
+        binder = definition.scenario
+        frame = Frame(1) if binder is None else bench.evaluator.frame((binder,))
         if definition.combination in ("lexicographic", "epsilon", "frontier"):
-            return _several(bench, definition, frame)
+            terms = tuple(_term(bench, definition, term, frame) for term in definition.terms)
+            if not terms:
+                raise EvaluationError("the objective has no terms")
+            first = terms[0]
+            return Objective(first.value, first.unit, first.sense, first.node, terms)
         return _single(bench, core, definition, frame)
     except UnitError as error:
         raise EvaluationError(f"in the objective: {error}") from None
-
-
-def _scenarios(bench: Bench, definition: ObjectiveDef) -> Frame:
-    """Return the rows of the objective's expression: one, or one for each scenario."""
-    if definition.scenario is None:
-        return Frame(1)
-    return bench.evaluator.frame((definition.scenario,))
 
 
 def _single(bench: Bench, core: Core, definition: ObjectiveDef, frame: Frame) -> Objective:
@@ -154,14 +152,6 @@ def _weighted(bench: Bench, definition: ObjectiveDef, term: GoalDef, frame: Fram
         value = arithmetic.multiply(weight, value)
     flipped = (term.sense or definition.sense) != definition.sense
     return arithmetic.negate(value) if flipped else value
-
-
-def _several(bench: Bench, definition: ObjectiveDef, frame: Frame) -> Objective:
-    terms = [_term(bench, definition, term, frame) for term in definition.terms]
-    if not terms:
-        raise EvaluationError("the objective has no terms")
-    first = terms[0]
-    return Objective(first.value, first.unit, first.sense, first.node, tuple(terms))
 
 
 def _term(bench: Bench, definition: ObjectiveDef, goal: GoalDef, frame: Frame) -> Term:
@@ -204,7 +194,6 @@ def _by_scenario(value: Value, unit: Unit, frame: Frame) -> Iterator[Scenario]:
 
 
 def _over_scenarios(value: Value, risk: RiskDef | None, frame: Frame, sense: str) -> Value:
-    """Return the one number that the values in all scenarios amount to."""
     if not frame.names:
         return value
     (element,) = frame.names.values()
@@ -296,19 +285,10 @@ def _slack(op: str, left: Value, right: Value, growth: Growth | None) -> Value:
 # --- what is claimed ---------------------------------------------------------------------------
 
 
-def check_objective(objective: Objective, faults: Sequence[Any]) -> Iterator[Violation]:
+def check_objective(objective: Objective, faults: Sequence[Fault]) -> Iterator[Violation]:
     """Yield what is wrong with an objective as such: no number, or a goal beyond its limit."""
     for fault in faults:
-        yield Violation(
-            "algebra",
-            "objective",
-            "objective",
-            f"the objective: {fault.text}",
-            fault.where,
-            fault.amount,
-            fault.unit,
-            fault.tolerance,
-        )
+        yield fault.violation("algebra", "objective", "objective", "the objective")
     if not np.isfinite(objective.value) and not faults:
         text = "the objective is no finite number"
         yield Violation("algebra", "objective", "objective", text, {}, None, objective.unit)

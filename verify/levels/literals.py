@@ -19,10 +19,9 @@ from engiagent.blueprint.grammar import (
     tree_of,
 )
 from engiagent.units.unit import Unit, UnitError, parse_unit
-from engiagent.verify.figures import Figure, figures, without_counts
+from engiagent.verify.figures import Figure, close_to, figures, without_counts
 from engiagent.verify.findings import Violation, whole_name
 from engiagent.verify.levels.sources import ProblemLike, all_leaves, read_sources, words_of
-from engiagent.verify.tolerances import TOLERANCES
 
 LEVEL = "data"
 FREE = (0.0, 1.0)  # numbers that need no source, but as limits with a unit
@@ -198,8 +197,3 @@ def _same(value: float, unit: Unit | None, figure: Figure) -> bool:
     return close_to(unit.to_si(value), figure.unit.to_si(figure.value)) or close_to(
         value * unit.scale, figure.value * figure.unit.scale
     )
-
-
-def close_to(a: float, b: float) -> bool:
-    """Whether two numbers are the same but for the rounding of a conversion; NaN is never."""
-    return bool(abs(a - b) <= TOLERANCES["parameter"] * max(abs(a), abs(b)))

@@ -91,7 +91,6 @@ def _extreme(block: Block, side: int) -> Iterator[Pieces]:
 
 
 def _product(block: Block, side: int) -> Iterator[Pieces]:
-    """Yield McCormick's planes."""
     first, second = block.forms
     (a_low, a_high), (b_low, b_high) = block.ends
     choices = (
@@ -148,7 +147,6 @@ def _norm(block: Block, side: int, point: Floats) -> Iterator[Pieces]:
 
 
 def _function_of(block: Block) -> Function | None:
-    """Return the function of one number that a block is, None where it is none."""
     if block.kind == "power":
         (exponent,) = (float(number[0]) for number in block.numbers)
         return Function(
@@ -333,7 +331,6 @@ def _sum_of_squares(form: Form, known: dict[int, Block]) -> tuple[Form, Ints] | 
 
 
 def _interval(block: Block) -> Floats:
-    """Return an interval of every row of an atom, rounded outwards."""
     with np.errstate(all="ignore"):
         low, high = _ends(block)
         room = 16 * EPSILON

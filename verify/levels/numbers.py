@@ -13,6 +13,7 @@ from engiagent.verify import arithmetic, values
 from engiagent.verify.evaluate import Evaluator
 from engiagent.verify.figures import (
     Figure,
+    close_to,
     figures,
     says_nothing,
     says_otherwise_nothing,
@@ -21,7 +22,7 @@ from engiagent.verify.figures import (
     without_counts,
 )
 from engiagent.verify.frames import Environment, EvaluationError, Symbol
-from engiagent.verify.levels.literals import Tracing, close_to
+from engiagent.verify.levels.literals import Tracing
 from engiagent.verify.levels.sources import ProblemLike, Source, unit_elsewhere, words_of
 from engiagent.verify.requirements import squeezed
 
@@ -36,8 +37,6 @@ def compare_all(tracing: Tracing, name: str, sources: Sequence[Source], symbol: 
     assert symbol.value is not None
     shown, unit = symbol.value.shown, symbol.value.unit
     leaves = [leaf for source in sources for leaf in source.leaves()]
-    if len(leaves) == 1 and len(shown) > 1 and leaves[0].kind == "table":
-        leaves = _column_leaves(tracing.problem, leaves[0])
     if len(shown) > 1 and len(leaves) == len(shown):
         for row, leaf in enumerate(leaves):
             compare(tracing, f"{name}[{row + 1}]", float(shown[row]), unit, [leaf])
@@ -80,21 +79,6 @@ def _given_in_one(tracing: Tracing, name: str, symbol: Symbol, leaves: Sequence[
         f"{name}[{row + 1}]", f"{shown[row]:.10g} {unit} in the blueprint, the problem says {said}"
     )
     return True
-
-
-def _column_leaves(problem: ProblemLike, source: Source) -> list[Source]:
-    table, header = source.fields.get("table"), source.fields.get("column")
-    if not isinstance(table, int) or header is None or not 0 <= table < len(problem.tables):
-        return [source]
-    found = problem.tables[table]
-    if isinstance(header, int):
-        cells = [row[header] for row in found.rows] if 0 <= header < len(found.header) else []
-    else:
-        cells = [cell for _, cell in found.cells_of(str(header))]
-    if not cells:
-        return [source]
-    fields = {"table": table, "column": header}
-    return [Source("table", cell.span, cell.text, fields) for cell in cells]
 
 
 _ONE_OVER: Final = re.compile(r"(?<![\d.,])1\s?/\s?$")  # "for 1 kWh 1/0.94 kWh is taken out"

@@ -14,16 +14,15 @@ from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
 from engiagent.slots import COMPONENTS
 from engiagent.units.unit import parse_unit
-from engiagent.verify.declared import declared_of
-from engiagent.verify.documents import Bench
+from engiagent.verify.documents import Bench, declared_of
 from engiagent.verify.findings import Report, Violation, finite_or_none
 from engiagent.verify.frames import MissingQuantity, label_of
-from engiagent.verify.levels.algebra import Outcome, Rule, check_rules
+from engiagent.verify.levels.algebra import Outcome, check_rules
 from engiagent.verify.levels.balances import computed_states, execute_balances, largest
 from engiagent.verify.levels.execution import Plant, buses_of, recomputed_series, sides_of, total
 from engiagent.verify.plants import entry_of
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
-from engiagent.verify.requirements import Dynamics
+from engiagent.verify.requirements import Dynamics, Rule
 from engiagent.verify.series import Series
 from engiagent.verify.tolerances import TOLERANCES, floor_of
 from engiagent.verify.values import Floats
@@ -160,18 +159,10 @@ def tolerance_of(bench: Bench, unit: str, scale: Floats | float) -> Floats:
 
 def check_excess(bench: Bench, excess: Excess, findings: Findings) -> None:
     """Test a limit that physics sets."""
-    tolerance: Floats | float | None = excess.tolerance
-    if tolerance is None:
-        tolerance = tolerance_of(bench, excess.unit, excess.scale)
-    findings.test(
-        excess.check,
-        excess.name,
-        excess.amount,
-        tolerance,
-        difference(excess.unit),
-        excess.over,
-        excess.words,
-    )
+    own = excess.tolerance
+    allowed = tolerance_of(bench, excess.unit, excess.scale) if own is None else own
+    unit, over, words = difference(excess.unit), excess.over, excess.words
+    findings.test(excess.check, excess.name, excess.amount, allowed, unit, over, words)
 
 
 def check_result(bench: Bench, result: Result, findings: Findings) -> None:
@@ -181,15 +172,10 @@ def check_result(bench: Bench, result: Result, findings: Findings) -> None:
     off = np.abs(result.claimed - result.values)
     if result.declared is not None:
         off = np.minimum(off, np.abs(result.claimed - result.declared))
-    findings.test(
-        f"output:{result.names[-1]}",
-        result.names[-1],
-        off,
-        tolerance_of(bench, result.unit, np.abs(result.values)),
-        difference(result.unit),
-        result.over,
-        f"not what {result.why} gives, off",
-    )
+    name, unit = result.names[-1], difference(result.unit)
+    allowed = tolerance_of(bench, result.unit, np.abs(result.values))
+    words = f"not what {result.why} gives, off"
+    findings.test(f"output:{name}", name, off, allowed, unit, result.over, words)
 
 
 def check_physics(
@@ -346,7 +332,6 @@ def _gap(result: Result) -> Iterator[dict[str, Any]]:
 
 
 def _check_buses(plant: Plant, findings: Findings) -> None:
-    """Test that on every bus with a grid or a load, what comes in goes out."""
     for bus, units in buses_of(plant).items():
         try:
             supply, demand = (total(plant, side) for side in sides_of(bus, units))
@@ -355,15 +340,10 @@ def _check_buses(plant: Plant, findings: Findings) -> None:
             continue
         linear = [u.name for u in units if u.model == "feeder" and u.scheme == "linear"]
         losses = f" (the linear scheme leaves out the losses of {', '.join(linear)})"
-        findings.test(
-            f"balance:{bus}",
-            f"power balance of {bus}",
-            np.abs(supply - demand),
-            tolerance_of(plant.bench, "kW", np.abs(supply) + np.abs(demand)),
-            "kW",
-            plant.of(units[0]).periods,
-            f"supply and demand differ{losses if linear else ''}",
-        )
+        words = f"supply and demand differ{losses if linear else ''}"
+        allowed = tolerance_of(plant.bench, "kW", np.abs(supply) + np.abs(demand))
+        gap, over, name = np.abs(supply - demand), plant.of(units[0]).periods, f"balance of {bus}"
+        findings.test(f"balance:{bus}", f"power {name}", gap, allowed, "kW", over, words)
 
 
 def _replay(

@@ -14,16 +14,16 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Core, VariableDef
+from engiagent.blueprint.document import Core
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools, EvaluationError
+from engiagent.verify.levels.algebra import DualBound, Proof, Row, rows_of
 from engiagent.verify.levels.forms import Columns, Form, implied_ends, stacked, widened
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.minorants import blocks_of, pieces_of, resized
-from engiagent.verify.levels.optimality import DualBound, Proof, Row, rows_of
 from engiagent.verify.levels.relaxed import Proposer, Relaxation, proven_bound, weights_of
 from engiagent.verify.levels.variables import Bounds, box_of
 from engiagent.verify.schedule import Multipliers
@@ -229,7 +229,7 @@ def _built(
     equal = [row.equal and row.excess.degree < 2 for row in rows]
     equal += [False] * (len(excesses) - len(rows))
     if boxes is None:
-        boxes = {v.name: _whole_box(bench, v) for v in core.decision_variables}
+        boxes = {v.name: box_of(bench, v, whole=True) for v in core.decision_variables}
     own = {name: value for name, value in bench.variables.items() if name in boxes}
     atoms = atoms_of([goal, *excesses])
     every = [*own.values(), *atoms]
@@ -267,15 +267,7 @@ def _built(
     return Programme(relaxation, rows, columns, wide, whole, objective, open_)
 
 
-def _whole_box(bench: Bench, definition: VariableDef) -> Bounds:
-    """Return an interval of a variable, that of integers from one integer to another."""
-    box = box_of(bench, definition)
-    whole = definition.type in ("integer", "binary")
-    return box.with_whole_ends(parse_unit(definition.unit or "1")) if whole else box
-
-
 def _limits(objective: Objective) -> list[Value]:
-    """Return by how much each of several goals may not exceed its limit."""
     found = []
     for term in objective.terms:
         if term.limit is not None:

@@ -17,9 +17,9 @@ import numpy as np
 
 from engiagent.units.unit import Unit
 from engiagent.verify.frames import Bools, EvaluationError
+from engiagent.verify.levels.algebra import Row
 from engiagent.verify.levels.forms import Form, Matrix, stacked
 from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
-from engiagent.verify.levels.optimality import Row
 from engiagent.verify.schedule import Multipliers
 from engiagent.verify.values import EPSILON, Floats, Ints
 
@@ -192,7 +192,6 @@ def _stacked_pieces(relaxation: Relaxation) -> tuple[Form, Ints, Ints]:
 
 
 def _tallest(form: Form) -> int:
-    """Return the largest number of entries in a column."""
     return int(np.bincount(form.matrix.indices).max(initial=0)) if form.matrix.nnz else 0
 
 

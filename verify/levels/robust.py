@@ -14,22 +14,12 @@ from engiagent.blueprint.document import Blueprint, Core, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import names_in
 from engiagent.blueprint.uncertainty import Uncertainty, reached_names, uncertainties
-from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit
 from engiagent.verify import values
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.frames import EvaluationError, Symbol
-from engiagent.verify.levels.algebra import (
-    Outcome,
-    judge_of,
-    most_telling,
-    outcome,
-    record,
-    rules_of_core,
-    worst_of,
-)
+from engiagent.verify.levels.algebra import Outcome, check_rule, rules_of_core
 from engiagent.verify.levels.goals import Objective, evaluate_declared, soft_costs
-from engiagent.verify.relations import parts_of
 from engiagent.verify.values import Floats, Value, triplets
 
 
@@ -73,8 +63,6 @@ def _worst(rows: values.Ints, swings: Floats, budget: float | None, size: int) -
 
 
 class _Declarations(Declarations):
-    """Declarations whose uncertain parameters are variables."""
-
     def parameter(self, name: str) -> Symbol | None:
         """Return a parameter in SI units, an uncertain one as a variable."""
         found = super().parameter(name)
@@ -89,8 +77,6 @@ class _Declarations(Declarations):
 
 
 class _Bench(Bench):
-    """A bench on which the decisions are constants."""
-
     def _variable(self, definition: VariableDef) -> Symbol:
         return _constant(super()._variable(definition))
 
@@ -128,20 +114,14 @@ def check_robust(uncertain: Swung, core: Core) -> Iterator[Outcome]:
             continue
         title = f"{plain.name or plain.id}, whatever {names} comes to"
         rule = replace(plain, id=f"robust:{plain.id}", name=title)
-        evaluator = uncertain.bench.evaluator
-        judge = replace(judge_of(uncertain.bench, rule), growth=uncertain.growth)
-        try:
-            frame = evaluator.frame(rule.forall, rule.where)
-            parts = parts_of(evaluator, rule.expression, frame, judge)
-        except EngiagentError as error:
-            yield Outcome(record(rule, "unchecked", note=str(error)))
-            continue
-        found = [one for one in map(worst_of, parts) if one is not None]
-        yield outcome(rule, "algebra", frame, most_telling(found))
+        yield check_rule(uncertain.bench, rule, "algebra", uncertain.growth)
 
 
-def robust_objective(uncertain: Swung, core: Core, nominal: Objective) -> Objective:
-    """Return the objective at its worst over what is uncertain."""
+def declared_objective(bench: Bench, core: Core) -> Objective:
+    """Return the objective of a blueprint, at its worst where it depends on what is uncertain."""
+    nominal, uncertain = evaluate_declared(bench, core), swung(bench, core)
+    if uncertain is None:
+        return nominal
     hard = tuple(c for c in core.constraints if c.hard is not False)
     plain = evaluate_declared(uncertain.bench, replace(core, constraints=hard))
     unit = parse_unit(nominal.unit)
@@ -164,12 +144,7 @@ def nominal_only(blueprint: Blueprint) -> list[str]:
     sources = extended.uncertainty_sources if extended is not None and not modelled else ()
     if not sources:
         return []
-    shown = ", ".join(_name(source) for source in sources)
+    keys, unnamed = ("name", "source", "content", "description"), "a source without a name"
+    given = [s if isinstance(s, Mapping) else {"name": s} for s in sources]
+    shown = ", ".join(str(next((s[k] for k in keys if s.get(k)), unnamed)) for s in given)
     return [f"the certificate holds for the nominal values only; said to be uncertain: {shown}"]
-
-
-def _name(source: object) -> str:
-    if isinstance(source, Mapping):
-        given = (source.get(key) for key in ("name", "source", "content", "description"))
-        return str(next((item for item in given if item), "a source without a name"))
-    return str(source)

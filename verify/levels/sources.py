@@ -1,13 +1,14 @@
 """What a source reference says: its pieces, its places in the text, its numbers."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.units.words import resolve_unit
-from engiagent.verify.figures import lone_units, rate_of_things
+from engiagent.verify.figures import close_to, lone_units, rate_of_things
 from engiagent.verify.requirements import squeezed
 
 Span = tuple[int, int]
@@ -96,13 +97,9 @@ def _read(reference: Mapping[str, Any]) -> Source:
         for s in reference.get("spans") or ()
     )
     span = reference.get("span")
-    return Source(
-        str(reference.get("kind", "untraced")),
-        None if span is None else (int(span[0]), int(span[1])),
-        reference.get("quote"),
-        reference,
-        of + spans,
-    )
+    place = None if span is None else (int(span[0]), int(span[1]))
+    kind, quote = str(reference.get("kind", "untraced")), reference.get("quote")
+    return Source(kind, place, quote, reference, of + spans)
 
 
 def all_leaves(reference: Any) -> list[Source]:
@@ -150,16 +147,14 @@ def is_most_of(source: Source, problem: ProblemLike) -> bool:
 
 def unit_elsewhere(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
     """Return the unit of a number that has none beside it."""
-    return (
-        _table_unit(problem, leaf)
-        or _quantity_unit(problem, leaf, wanted)
-        or _rate_of_things(problem, leaf)
-        or _sentence_unit(problem, leaf, wanted)
-    )
+    found = _table_unit(problem, leaf) or _quantity_unit(problem, leaf, wanted)
+    if found is None and leaf.kind != "table" and leaf.span is not None:
+        # ``1/h`` for the 40 of ``40 points per hour``
+        found = rate_of_things(problem.text[leaf.span[1] : leaf.span[1] + 80])
+    return found or _sentence_unit(problem, leaf, wanted)
 
 
 def _cell(problem: ProblemLike, span: Span) -> tuple[Any, Any, int] | None:
-    """Return table, row and column of the cell in which a place of the text is."""
     for table in problem.tables:
         for row in table.rows:
             for place, cell in enumerate(row):
@@ -198,13 +193,6 @@ def _quantity_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
     return None
 
 
-def _rate_of_things(problem: ProblemLike, leaf: Source) -> Unit | None:
-    """Return ``1/h`` for the 40 of ``40 points per hour``."""
-    if leaf.kind == "table" or leaf.span is None:
-        return None
-    return rate_of_things(problem.text[leaf.span[1] : leaf.span[1] + 80])
-
-
 def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | None:
     """Return the one unit of the wanted kind that the sentence names apart from its numbers."""
     if leaf.span is None:
@@ -225,3 +213,110 @@ def _sentence_unit(problem: ProblemLike, leaf: Source, wanted: Unit) -> Unit | N
             if len(named) == 1:
                 return next(iter(named.values()))
     return None
+
+
+# --- what a text says twice: a number that repeats one already accounted fo ---------------------
+
+
+_NEAR: Final = 6
+"""Words on either side that say what a number with a unit is of."""
+_STEM: Final = 5
+_COMMON: Final = re.compile(
+    r"about|above|after|again|also|always|another|been|before|being|below|between|both|does|"
+    r"each|every|exactly|from|further|given|have|here|hold|holds|into|just|kept|know|known|"
+    r"least|less|limit|limited|make|many|more|most|must|need|needs|never|only|other|over|"
+    r"same|shall|should|since|some|such|take|takes|than|that|their|them|then|there|these|"
+    r"they|this|those|until|upon|value|want|were|what|when|where|which|while|will|with|"
+    r"within|without|would|amount|amounts|hour|hours|during|remember|recall|note|repeat|"
+    r"repeated|stated|said|therefore|hence"
+)
+_OPPOSITES: Final = (
+    ("charg", "disch"),
+    ("impor|buy|bough|purch|draw", "expor|sell|sold|sale|deliv|feed"),
+    ("maxim|upper|highe|excee|most|above", "minim|lower|lowes|least|below|under|less"),
+    ("start|initi|begin|begun|first|openi", "end|ends|final|last|closi"),
+    ("heat|heate|warm|winte", "cool|coole|cold|summe|chill"),
+    ("inlet|suppl|flow|inflo", "outle|retur|outfl|draw"),
+    ("day|dayti", "night"),
+    ("weekd", "weeke|satur|sunda"),
+    ("reven|incom|earn", "cost|costs|fee|penal"),
+)
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*|\d+")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What some words are about: their stems, the names among them, their side of opposites."""
+
+    stems: frozenset[str]
+    names: frozenset[str]
+    sides: frozenset[tuple[int, int]]
+
+    def within(self, other: "Meaning") -> bool:
+        """Whether nothing tells it from another: no name of its own, no opposite side."""
+        return self.names <= other.names and self.sides <= other.sides
+
+
+def meaning_of(words: str) -> Meaning:
+    """Return what some words are about."""
+    found = [match[0] for match in _WORD.finditer(words)]
+    stems = {w.lower()[:_STEM] for w in found if len(w) >= 4 and not _COMMON.fullmatch(w.lower())}
+    named = found[1:] if found[:1] == ["A"] else found  # the article opens a sentence
+    names = {w for w in named if (len(w) == 1 and w.isupper() and w != "I") or w[-1].isdigit()}
+    sides = {
+        (pair, side)
+        for pair, both in enumerate(_OPPOSITES)
+        for side, alternatives in enumerate(both)
+        for word in found
+        if word.lower()[:_STEM] in alternatives.split("|")
+    }
+    return Meaning(frozenset(stems), frozenset(names), frozenset(sides))
+
+
+def repeats_number(problem: ProblemLike, quantity: Any, accounted: Iterable[Any]) -> Any | None:
+    """Return the accounted quantity that a number of the text repeats, None without one."""
+    mine = None
+    for other in accounted:
+        if not same_amount(quantity, other):
+            continue
+        mine = mine or _around(problem, quantity)
+        theirs = _around(problem, other)
+        if other.span[1] <= quantity.span[0] and _points_back(problem, quantity):
+            return other
+        nearest = (mine[1] & theirs[0].stems) | (theirs[1] & mine[0].stems)
+        if nearest and mine[0].within(theirs[0]):
+            return other
+    return None
+
+
+def _points_back(problem: ProblemLike, quantity: Any) -> bool:
+    """Whether an article before a number says that it is known already: "beyond the 640 kW"."""
+    before = problem.text[: quantity.span[0]].split()[-1:]
+    return bool(before) and before[0].lower() in ("the", "these", "those", "this", "that", "said")
+
+
+def same_amount(one: Any, other: Any) -> bool:
+    """Whether two numbers of a text are of one kind, one dimension and one size."""
+    if one.kind != other.kind or bool(one.unit_text) != bool(other.unit_text):
+        return False
+    if one.unit is None or other.unit is None:
+        return one.unit_text == other.unit_text and close_to(float(one.value), float(other.value))
+    return bool(
+        one.unit.dimension == other.unit.dimension
+        and one.unit.is_point == other.unit.is_point
+        and close_to(one.unit.to_si(float(one.value)), other.unit.to_si(float(other.value)))
+    )
+
+
+def _around(problem: ProblemLike, quantity: Any) -> tuple[Meaning, frozenset[str]]:
+    """Return what the words beside a number are about, and the stem of the noun next to it."""
+    start, stop = quantity.span
+    around = (s.span for s in problem.sentences if s.span[0] <= start < s.span[1])
+    first, last = next(around, (start, stop))
+    most = _NEAR if quantity.unit_text else 2
+    before = re.split(r"\d|[;:]", problem.text[first:start])[-1].split()[-most:]
+    after = re.split(r"\d|[;:]", problem.text[stop:last])[0].split()[:most]
+    behind = [stem for word in after[:2] for stem in meaning_of(word).stems]
+    ahead = [stem for word in before for stem in meaning_of(word).stems]
+    nearest = behind[:1] or ahead[-1:]
+    return meaning_of(" ".join([*before, *after])), frozenset(nearest)

@@ -22,12 +22,13 @@ from engiagent.blueprint.occurrences import (
 from engiagent.errors import EngiagentError
 from engiagent.verify import arithmetic
 from engiagent.verify.documents import Bench
-from engiagent.verify.levels.algebra import Rule, rules_of_core
+from engiagent.verify.levels.algebra import rules_of_core
 from engiagent.verify.levels.coverage import used_names
 from engiagent.verify.levels.forms import Columns, Form
 from engiagent.verify.levels.minorants import bounded_atoms
 from engiagent.verify.levels.sources import ProblemLike, all_leaves, words_of
 from engiagent.verify.levels.variables import box_of
+from engiagent.verify.requirements import Rule
 from engiagent.verify.tolerances import floor_of
 from engiagent.verify.values import Floats, Value, atoms_of, triplets
 
@@ -90,13 +91,13 @@ def constant_objective(bench: Bench, core: Core) -> bool:
         found = [bench.evaluator.evaluate(text, frame) for text in written]
     except EngiagentError:
         return False
-    fixed = [value.degree < 2 and not _has_terms(value) for value in found]
+    fixed = [
+        not value.degree
+        or (value.degree < 2 and not any(part[2].any() for part in triplets(value).values()))
+        for value in found
+    ]
     penalised = any(c.hard is False and c.penalty is not None for c in core.constraints)
     return bool(fixed) and all(fixed) and not penalised
-
-
-def _has_terms(value: Value) -> bool:
-    return value.degree > 0 and any(factors.any() for _, _, factors in triplets(value).values())
 
 
 _ALWAYS: Final = "one of its alternatives always holds"

@@ -14,11 +14,17 @@ from engiagent.blueprint.document import ConstraintDef, Core, VariableDef
 from engiagent.blueprint.grammar import Reduce, Ref, parse, parse_binder, walk
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit
+from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench, Declarations
+from engiagent.verify.frames import Bools
+from engiagent.verify.levels import robust
+from engiagent.verify.levels.algebra import Row, rows_of
 from engiagent.verify.levels.execution import Plant, physical_rows
-from engiagent.verify.levels.optimality import Row, rows_of
+from engiagent.verify.levels.goals import evaluate_objective
+from engiagent.verify.levels.relaxation import Programme, programme_of
+from engiagent.verify.levels.relaxed import row_balanced, scaled
 from engiagent.verify.levels.variables import Bounds
-from engiagent.verify.requirements import Requirements
+from engiagent.verify.requirements import Goal, Requirements
 from engiagent.verify.series import Series
 from engiagent.verify.values import EPSILON, Floats, Ints, Value, triplets
 from engiagent.verify.vocabulary import declared_unit, is_state
@@ -66,7 +72,6 @@ def stated_programme(bench: Bench, requirements: Requirements) -> Stated:
 
 
 def _boxes(bench: Bench, core: Core, rows: Sequence[Row]) -> dict[str, Bounds]:
-    """Return the bounds that rows with a single term set, and what says yes or no."""
     owner = {bench.variables[v.name].order: v.name for v in core.decision_variables}
     binary = {v.name for v in core.decision_variables if v.type == "binary"}
     boxes: dict[str, Bounds] = {}
@@ -93,7 +98,6 @@ def _one_term(part: tuple[Ints, Ints, Floats], size: int) -> bool:
 def _tighten(
     box: Bounds, equal: bool, excess: Value, here: Floats, part: tuple[Ints, Ints, Floats]
 ) -> None:
-    """Tighten a box in place by rows with one term each, rounded outwards."""
     _, places, factors = part
     limit = here[places] - excess.data / factors
     room = 16 * EPSILON * excess.size / np.abs(factors)
@@ -181,3 +185,114 @@ def _noughts(ref: Ref, over: Mapping[str, str], declarations: Declarations) -> S
         return None
     shape = tuple(dim.size for dim in dims)
     return Series(ref.name, np.zeros(shape), unit, tuple(dim.name for dim in dims))
+
+
+def plain_objective(bench: Bench, core: Core) -> tuple[str | None, str, str | None]:
+    """Return the expression of an objective that is nothing but one, its sense, or why it is not.
+
+    An objective over scenarios, of several goals, with penalties or at its worst under what is
+    uncertain has no expression of its own.
+    """
+    definition = core.objective_function
+    if definition is None:
+        return None, "minimize", None
+    sense = definition.sense
+    if definition.expression is None or definition.terms or definition.scenario is not None:
+        return None, sense, "the objective is made of several goals or scenarios"
+    if any(c.hard is False and c.penalty is not None for c in core.constraints):
+        return None, sense, "the objective has penalties for soft constraints"
+    try:
+        if robust.swung(bench, core) is not None:
+            return None, sense, "the objective is that of the worst case"
+    except EngiagentError:
+        return None, sense, "what is uncertain was not read"
+    return definition.expression, sense, None
+
+
+# --- the linear programme that a problem states, as plain arrays that a second solver is given --
+
+
+@dataclass(frozen=True, eq=False)
+class StatedArrays:
+    """A mixed-integer linear programme; ``row_lower <= A x <= row_upper`` in CSR.
+
+    ``over``: what it is of, in words. ``complete``: whether it says everything that is asked; else
+    it only is easier to satisfy. ``unit``: of the objective. Columns are in units of their own.
+    """
+
+    sense: str
+    cost: Floats
+    offset: float
+    column_lower: Floats
+    column_upper: Floats
+    integrality: Bools
+    row_starts: Ints
+    row_columns: Ints
+    row_values: Floats
+    row_lower: Floats
+    row_upper: Floats
+    unit: str
+    over: str
+    complete: bool
+
+
+def stated_arrays(case: Case) -> StatedArrays | str:
+    """Return what annotated requirements state, else what the blueprint does; or why not."""
+    annotated = case.requirements
+    left_out: list[str] = []
+    by_text = case.bench(True) if case.series else None
+    if by_text is not None and annotated is not None and annotated.objective is not None:
+        stated = stated_programme(by_text, annotated)
+        bench, core, boxes, goal = by_text, stated.core, stated.boxes, annotated.objective
+        rows, over = rows_of(bench, core, left_out), "the stated requirements"
+        chosen = without_repeats(tuple(rows), annotated)
+    elif case.blueprint is not None and case.blueprint.core.objective_function is not None:
+        core, boxes, over = case.blueprint.core, None, "the blueprint"
+        declarations = Declarations(core, case.problem.folder)
+        bench = Bench(declarations, case.series or zeros(declarations))
+        expression, sense, why = plain_objective(bench, core)
+        if expression is None:
+            return why or "there is no objective"
+        goal = Goal(sense, expression, case.blueprint.core.objective_function.unit)
+        chosen = tuple(rows_of(bench, core, left_out))
+    else:
+        return "there is no objective"
+    objective = evaluate_objective(bench, goal)
+    if objective.node.degree > 1:
+        return "the objective is not affine in the variables"
+    if any(variable.type == "semicontinuous" for variable in core.decision_variables):
+        return "a variable is semicontinuous"
+    affine = [row for row in chosen if row.excess.degree < 2]
+    left = len(left_out) + len(chosen) - len(affine)
+    over += f" without {left} rules that are not affine" if left else ""
+    for variable in core.decision_variables:
+        bench.evaluator.environment.symbol(variable.name)
+    return _arrays(bench, programme_of(bench, core, objective, boxes, affine), over, not left)
+
+
+def _arrays(bench: Bench, built: Programme, over: str, complete: bool) -> StatedArrays:
+    found, unit = built.relaxation, parse_unit(built.objective.unit)
+    scales = np.ones(found.lower.size)
+    for value in bench.variables.values():
+        start = built.columns.starts.get(value.order)
+        if start is not None:
+            scales[start : start + value.data.size] = value.unit.scale
+    matrix, factors = row_balanced(scaled(found.rows.matrix, columns=scales))
+    limit = -found.rows.constant * factors
+    cost = np.asarray(found.objective.matrix.toarray()).reshape(-1)
+    return StatedArrays(
+        built.objective.sense,
+        built.sign * cost * scales / unit.scale,
+        unit.from_si(built.sign * float(found.objective.constant[0])),
+        found.lower / scales,
+        found.upper / scales,
+        built.whole > 0,
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int64),
+        matrix.data,
+        np.where(found.equal, limit, -np.inf),
+        limit,
+        str(unit),
+        over,
+        complete,
+    )

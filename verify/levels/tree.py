@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from engiagent.verify.frames import Bools
+from engiagent.verify.levels.algebra import DualBound
 from engiagent.verify.levels.forms import Form, stacked
 from engiagent.verify.levels.minorants import Block, Pieces, pieces_of
-from engiagent.verify.levels.optimality import DualBound
 from engiagent.verify.levels.relaxation import CLOSED_GAP, Programme, least_violation, needs_of
 from engiagent.verify.levels.relaxed import Proposer, Relaxation
 from engiagent.verify.values import Floats
@@ -65,8 +65,6 @@ def bound_by_cases(built: Programme) -> DualBound:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """A relaxation over whose cases a bound is sought."""
-
     relaxation: Relaxation
     point: Floats
     whole: Floats

@@ -12,12 +12,11 @@ import numpy as np
 from engiagent.blueprint.document import Core, VariableDef
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, values
-from engiagent.verify.declared import bound_of, declared_value
-from engiagent.verify.documents import Bench
+from engiagent.verify.documents import Bench, bound_of, declared_value
 from engiagent.verify.frames import Bools, EvaluationError
-from engiagent.verify.levels.algebra import Outcome, Rule, most_telling, outcome, record, worst_of
+from engiagent.verify.levels.algebra import Outcome, most_telling, outcome, record, worst_of
 from engiagent.verify.relations import Part, slack_of
-from engiagent.verify.requirements import Counted
+from engiagent.verify.requirements import Counted, Rule
 from engiagent.verify.series import bind
 from engiagent.verify.tolerances import TOLERANCES, row_tolerance
 from engiagent.verify.values import Floats, Ints, Value
@@ -31,11 +30,6 @@ class Bounds:
     upper: Floats
     exists: Bools
 
-    def with_zero(self, unit: Unit) -> "Bounds":
-        """Return the bounds widened to hold zero, as a semicontinuous variable may be."""
-        zero = unit.origin
-        return Bounds(np.minimum(self.lower, zero), np.maximum(self.upper, zero), self.exists)
-
     def with_whole_ends(self, unit: Unit) -> "Bounds":
         """Return the bounds narrowed to whole numbers of the variable's own unit."""
         factor, zero = unit.scale, unit.origin
@@ -45,12 +39,16 @@ class Bounds:
         return Bounds(low * factor + zero, high * factor + zero, self.exists)
 
 
-def box_of(bench: Bench, definition: VariableDef) -> Bounds:
-    """Return an interval that holds every allowed value of a variable, in SI."""
-    bounds = bounds_of(bench, definition)
-    if definition.type != "semicontinuous":
-        return bounds
-    return bounds.with_zero(parse_unit(definition.unit or "1"))
+def box_of(bench: Bench, definition: VariableDef, whole: bool = False) -> Bounds:
+    """Return an interval that holds every allowed value of a variable, in SI.
+
+    ``whole``: whether that of integers goes from one integer to another.
+    """
+    box, unit = bounds_of(bench, definition), parse_unit(definition.unit or "1")
+    if definition.type == "semicontinuous":
+        low, high = np.minimum(box.lower, unit.origin), np.maximum(box.upper, unit.origin)
+        return Bounds(low, high, box.exists)
+    return box.with_whole_ends(unit) if whole and definition.type != "continuous" else box
 
 
 def bounds_of(bench: Bench, definition: VariableDef) -> Bounds:
@@ -143,7 +141,6 @@ def _extremes(value: Value, bounds: Bounds) -> Ints | None:
 
 
 def _check_gap(bench: Bench, definition: VariableDef, value: Value, bounds: Bounds) -> Outcome:
-    """Judge a semicontinuous variable: zero, or between its bounds."""
     rule = Rule(
         f"semicontinuous:{definition.name}",
         f"{definition.name} == 0 or {definition.lower} <= {definition.name} <= {definition.upper}",
@@ -227,5 +224,4 @@ def check_expressions(bench: Bench, core: Core) -> Iterator[Outcome]:
 
 
 def _twice(bench: Bench, name: str) -> tuple[Value, Value]:
-    value = declared_value(bench, name)
-    return value, value
+    return (value := declared_value(bench, name)), value

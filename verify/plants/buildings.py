@@ -11,7 +11,7 @@ from engiagent.models import ThermalNetwork, ThermalZone
 from engiagent.models.buildings import H_MS, HeatNetwork, Link, Node, Zone5R1C
 from engiagent.models.hvac.fluids import DRY_AIR_HEAT
 from engiagent.verify.frames import EvaluationError, MissingQuantity
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
 from engiagent.verify.plants.unit import Unit, known, row, size, written
 from engiagent.verify.requirements import Dynamics
@@ -69,7 +69,7 @@ def zone_network(zones: Sequence[Unit]) -> tuple[ThermalNetwork, Floats, list[Fl
 def _zones(zones: Sequence[Unit]) -> Run:
     model, start, claimed = zone_network(zones)
     plant, hours = zones[0].plant, zones[0].hours
-    heats = [{word: plant.heat(zone.declared, word) for word in POWERS} for zone in zones]
+    heats = [{word: plant.heat(zone, word) for word in POWERS} for zone in zones]
     if all(found is None for pair in heats for found in pair.values()):
         raise MissingQuantity(zones[0].names("heating")[0])
     ambient = [zone.slot("ambient_temperature") for zone in zones]
@@ -226,7 +226,6 @@ def zone_parts(unit: Unit) -> tuple[HeatNetwork, dict[str, Floats], dict[str, Fl
 
 
 def _zone_5r1c(unit: Unit) -> Run:
-    """Run the three nodes."""
     network, boundary, heat = zone_parts(unit)
     excesses: list[Excess] = []
     for series, _, _, sign in WAYS:
@@ -254,7 +253,6 @@ def _run(
     heat: Mapping[str, Floats],
     initial: Mapping[str, float],
 ) -> Run:
-    """Return temperatures at instants of nodes with mass, and means of all nodes."""
     over = unit.periods
     instants = unit.instants
     found = network.simulate(boundary, unit.hours, heat, initial=initial or None)
@@ -369,7 +367,6 @@ def _reheat(unit: Unit) -> Run:
 
 
 def _outside(unit: Unit, bands: Iterable[Band]) -> Iterator[Excess]:
-    """Yield by how much series are below or above their limits."""
     for word, series, low, high in bands:
         if low is not None:
             text = "below its least value"
@@ -383,7 +380,7 @@ def _served(unit: Unit, flow: Floats) -> list[tuple[Floats, Floats]]:
     if unit.connections.get("zone") is not None:
         return [(flow, _room(unit))]
     boxes = [
-        Unit(unit.plant, u)
+        unit.plant.of(u)
         for u in unit.plant.units
         if u.model == "vav_box" and u.connections.get("air_handler") == unit.name
     ]
@@ -405,7 +402,7 @@ def _partner(unit: Unit, port: str, model: str) -> Unit:
     found = next((u for u in unit.plant.units if u.name == name and u.model == model), None)
     if found is None:
         raise EvaluationError(f"{unit.name} is connected to no {model}; name one as its {port}")
-    return Unit(unit.plant, found)
+    return unit.plant.of(found)
 
 
 ENTRIES = {

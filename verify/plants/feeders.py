@@ -17,7 +17,7 @@ from engiagent.models.grids.tree import Tree
 from engiagent.slots import COMPONENTS
 from engiagent.verify.frames import EvaluationError, MissingQuantity
 from engiagent.verify.levels.execution import flow_of
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Result, Run
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.values import Floats
@@ -168,7 +168,6 @@ def _numbers(
 
 
 def _number(unit: Unit, written: Any, text: str) -> float:
-    """Return a number of a part; a bare one has the unit of its field already."""
     if isinstance(written, int | float):
         return float(written)
     if text == "uS":  # no unit of the language

@@ -8,9 +8,9 @@ import numpy as np
 from engiagent.models.engines import ExtractionChp, Genset, GensetState, PartLoadChp
 from engiagent.models.renewables import PVWATTS_LOSS, PvArray, WindTurbine
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Run
-from engiagent.verify.plants.switching import ONLY_WITH, Switched, switched
+from engiagent.verify.plants.switching import ONLY_WITH, Switched, running_limits, switched
 from engiagent.verify.plants.unit import Unit
 from engiagent.verify.values import Floats
 
@@ -69,10 +69,8 @@ def _genset(unit: Unit) -> Run:
     model = genset(unit, base)
     power, hours = unit.flow("power"), unit.hours
     state = switched(unit, power, 1e-6 * unit.need("rated_power"))
-    before = np.concatenate(([state.was], state.on[:-1]))
-    starts = np.maximum(state.on - before, 0.0)
     rate = state.on * _rate(unit, model, base, state, state.each(power))
-    fuel = rate + np.asarray(model.start_fuel) * starts / hours
+    fuel = rate + np.asarray(model.start_fuel) * state.starts / hours
     text = "kW" if base == "kWh" else f"{base}/h"
     results = (unit.result("fuel", fuel, "its power and starts", unit=text), *state.results)
     if unit.given("emission_factor"):
@@ -90,7 +88,7 @@ def _rate(unit: Unit, model: Genset, base: str, state: Switched, each: Floats) -
     powers = unit.table("fuel_power")
     if powers is None or len(powers) != len(table):
         raise EvaluationError(f"{unit.name} needs one fuel_power for each fuel_rate")
-    return state.running * np.interp(each, powers, table)
+    return np.where(state.on > 0, np.interp(each, powers, table), 0.0)
 
 
 def _limits(unit: Unit, model: Genset, state: Switched, power: Floats) -> Iterator[Excess]:
@@ -100,12 +98,8 @@ def _limits(unit: Unit, model: Genset, state: Switched, power: Floats) -> Iterat
         most = unit.largest("reserve_max") * state.on
         spare = np.minimum(state.on * rated - given, np.where(state.on > 0, most, 0.0))
         yield unit.excess("limit", "reserve", reserve - spare, rated, "more than the set can add")
-    yield unit.sign("power", given, rated)
-    yield unit.excess(
-        "capacity", "power", given - state.on * rated, rated, "above the rated power of what runs"
-    )
-    least = state.on * unit.need("minimum_load") * rated
-    yield unit.excess("least", "power", least - power, rated, "below the least load of what runs")
+    least = unit.need("minimum_load") * rated
+    yield from running_limits(unit, state, "power", given, rated, (least, rated))
     if np.isinf(model.ramp_up) and np.isinf(model.ramp_down):
         return
     if state.count > 1:
@@ -150,26 +144,11 @@ def _engine(unit: Unit) -> Run:
     thrown = unit.optional("dumped")
     excesses = (
         *unit.between("dumped", thrown, state.on * heat, rated, "more than there is"),
-        unit.sign("power", given, rated),
-        unit.excess(
-            "capacity",
-            "power",
-            given - state.on * rated,
-            rated,
-            "above the rated power of what runs",
-        ),
-        unit.excess(
-            "least",
-            "power",
-            state.on * chp.minimum_power - power,
-            rated,
-            "below the least load of what runs",
-        ),
+        *running_limits(unit, state, "power", given, rated, (chp.minimum_power, rated)),
     )
+    warmth, better = (state.on * one - thrown for one in (heat, exact.heat))
     results = (
-        unit.result(
-            "heat", state.on * heat - thrown, "its power", exact=state.on * exact.heat - thrown
-        ),
+        unit.result("heat", warmth, "its power", exact=better),
         unit.result("fuel", state.on * fuel, "its power", exact=state.on * exact.fuel),
         *state.results,
     )
@@ -179,13 +158,8 @@ def _engine(unit: Unit) -> Run:
 def _turbine(unit: Unit) -> Run:
     heat_max = unit.single("heat_max")
     chp = ExtractionChp(
-        **unit.numbers(
-            "condensing_power_max",
-            "condensing_power_min",
-            "power_loss",
-            "power_to_heat",
-            "back_pressure_offset",
-        ),
+        **unit.numbers("condensing_power_max", "condensing_power_min", "power_loss"),
+        **unit.numbers("power_to_heat", "back_pressure_offset"),
         heat_max=np.inf if heat_max is None else heat_max,
         **unit.numbers("fuel_slope", "fuel_no_load", "fuel_quadratic"),
     )
@@ -200,21 +174,13 @@ def _turbine(unit: Unit) -> Run:
         unit.fault("region", name, state.on * region[:, k], "kW", scale, words, part=f".{k}")
         for k, words in enumerate(HALFPLANES[: region.shape[1]])
     ]
+    words = "given while the unit stands,"
     excesses += [
-        unit.excess(
-            "standing",
-            word,
-            np.where(state.on > 0, 0.0, np.abs(series)),
-            scale,
-            "given while the unit stands,",
-        )
-        for word, series in (("power", power), ("heat", heat))
+        unit.excess("standing", word, np.where(state.on > 0, 0.0, np.abs(given)), scale, words)
+        for word, given in (("power", power), ("heat", heat))
     ]
     results = (unit.result("fuel", fuel, "its power and heat"), *state.results)
     return Run((), results, (*excesses, *state.excesses))
-
-
-SUPPLIES = {"bus": "power", "heat_bus": "heat", "zone": "heat"}
 
 
 Available = Callable[[Unit], Floats]
@@ -264,16 +230,8 @@ def _source(available: Available, unit: Unit) -> Run:
         for excess in unit.between(word, series, most, scale, "above what is available")
     ]
     if not unit.flag("curtailable"):
-        excesses.append(
-            unit.fault(
-                "all",
-                f"{unit.name}.power",
-                most - power,
-                "kW",
-                scale,
-                "less than what has to be taken",
-            )
-        )
+        name, words = f"{unit.name}.power", "less than what has to be taken"
+        excesses.append(unit.fault("all", name, most - power, "kW", scale, words))
     results = (
         unit.result("power", power, "what is available less what is curtailed"),
         unit.result("curtailed", most - power, "what is available less the power"),
@@ -286,20 +244,15 @@ def _weather(available: Available, limits: tuple[tuple[str, str], ...] = ()) -> 
     return Entry(execute, limits=limits, supplies={"bus": "power"}, answered=("power",))
 
 
+PROFILE = (("power", "available_power"), ("curtailed", "available_power"))
+COGENERATED = {"bus": "power", "heat_bus": "heat", "zone": "heat"}
+FUEL = {"fuel_bus": "fuel"}
+BURNT = {**ONLY_WITH, "emissions": ("emission_factor",)}
 ENTRIES = {
-    "genset": Entry(
-        _genset,
-        supplies={"bus": "power"},
-        demands={"fuel_bus": "fuel"},
-        only_with={**ONLY_WITH, "emissions": ("emission_factor",)},
-    ),
-    "chp": Entry(_engine, supplies=SUPPLIES, demands={"fuel_bus": "fuel"}, only_with=ONLY_WITH),
-    "extraction_chp": Entry(
-        _turbine, supplies=SUPPLIES, demands={"fuel_bus": "fuel"}, only_with=ONLY_WITH
-    ),
-    "generator_profile": _weather(
-        _profile, (("power", "available_power"), ("curtailed", "available_power"))
-    ),
+    "genset": Entry(_genset, supplies={"bus": "power"}, demands=FUEL, only_with=BURNT),
+    "chp": Entry(_engine, supplies=COGENERATED, demands=FUEL, only_with=ONLY_WITH),
+    "extraction_chp": Entry(_turbine, supplies=COGENERATED, demands=FUEL, only_with=ONLY_WITH),
+    "generator_profile": _weather(_profile, PROFILE),
     "pv": _weather(_pv),
     "wind_turbine": _weather(_wind),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 
 from engiagent.verify.frames import EvaluationError, MissingQuantity
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.unit import Unit, size
 from engiagent.verify.tolerances import TOLERANCES
@@ -31,14 +31,11 @@ def _curtailable(unit: Unit) -> Run:
     excesses = [*unit.between("unmet", unmet, share * wanted, scale, words)]
     most = unit.single("unmet_energy_max")
     if most is not None:
-        energy = np.array([float((unmet * unit.hours).sum())])
-        name, total = f"energy of {unit.name}.unmet", float(energy[0])
-        beyond = energy - most
-        excesses.append(
-            unit.fault(
-                "energy", name, beyond, "kWh", total, "above its limit", over=None, part=".unmet"
-            )
-        )
+        total = float((unmet * unit.hours).sum())
+        name, beyond = f"energy of {unit.name}.unmet", np.array([total - most])
+        words, part = "above its limit", ".unmet"
+        over = unit.fault("energy", name, beyond, "kWh", total, words, over=None, part=part)
+        excesses.append(over)
     served = unit.result("power", wanted - unmet, "the demand and what is left unserved")
     return Run((), (served,), tuple(excesses))
 
@@ -58,17 +55,9 @@ def _shiftable(unit: Unit) -> Run:
         *unit.between("shift_up", up, unit.series("shift_up_max"), scale),
         *unit.between("shift_down", down, drop, scale),
     ]
-    excesses.append(
-        unit.fault(
-            "served",
-            f"demand of {unit.name}",
-            np.abs(ahead[-1:]),
-            "kWh",
-            float((np.abs(wanted) * hours).sum()),
-            "not all served by the end, off",
-            over=None,
-        )
-    )
+    energy, name = float((np.abs(wanted) * hours).sum()), f"demand of {unit.name}"
+    left, words = np.abs(ahead[-1:]), "not all served by the end, off"
+    excesses.append(unit.fault("served", name, left, "kWh", energy, words, over=None))
     excesses += _in_time(unit, up * hours, down * hours)
     served = unit.result("power", wanted + up - down, "the demand and its shifts")
     return Run((state,), (served,), tuple(excesses))
@@ -86,22 +75,15 @@ def _in_time(unit: Unit, rises: Floats, falls: Floats) -> list[Excess]:
     since = total[-1] - total[np.searchsorted(starts, starts - within - 1e-9, side="left")]
     scale, name = float(total[-1]), f"shifts of {unit.name}"
     return [
-        unit.fault(
-            "late",
-            name,
-            np.cumsum(falls) - until,
-            "kWh",
-            scale,
-            "falls made up for too late, short",
-        ),
-        unit.fault(
-            "early",
-            name,
-            np.cumsum(falls[::-1])[::-1] - since,
-            "kWh",
-            scale,
-            "rises too long before their falls, short",
-        ),
+        unit.fault(kind, name, amount, "kWh", scale, words)
+        for kind, amount, words in (
+            ("late", np.cumsum(falls) - until, "falls made up for too late, short"),
+            (
+                "early",
+                np.cumsum(falls[::-1])[::-1] - since,
+                "rises too long before their falls, short",
+            ),
+        )
     ]
 
 
@@ -120,29 +102,13 @@ def _job(unit: Unit) -> Run:
     start = np.concatenate(([0.0], np.cumsum(hours)))[:-1]
     late = float(hours.sum()) if end is None else end
     outside = (start < unit.need("earliest") - 1e-9) | (start + unit.need("duration") > late + 1e-9)
-    runs, name = unit.need("runs"), f"runs of {unit.name}"
-    whole = TOLERANCES["integrality"]
+    runs, whole = unit.need("runs"), TOLERANCES["integrality"]
+    idle, off = np.where(outside, begin, 0.0), np.abs(total[-1:] - runs)
+    name, window, words = f"runs of {unit.name}", f"window of {unit.name}", "not as many as have to"
     excesses = (
         unit.excess("whole", "begin", np.abs(told - begin), 1.0, "neither 0 nor 1, off", whole),
-        unit.fault(
-            "window",
-            f"window of {unit.name}",
-            np.where(outside, begin, 0.0),
-            "1",
-            1.0,
-            "begun outside it",
-            whole,
-        ),
-        unit.fault(
-            "done",
-            name,
-            np.abs(total[-1:] - runs),
-            "1",
-            runs,
-            "not as many as have to be, off",
-            whole,
-            over=None,
-        ),
+        unit.fault("window", window, idle, "1", 1.0, "begun outside it", whole),
+        unit.fault("done", name, off, "1", runs, f"{words} be, off", whole, over=None),
         unit.fault("overlap", name, running - 1.0, "1", 1.0, "several at once, too many", whole),
     )
     power = unit.result("power", unit.need("power") * running, "its beginnings")

@@ -11,7 +11,7 @@ from engiagent.models.hvac.curves import EVERYWHERE, Biquadratic, Polynomial, Su
 from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
 from engiagent.models.hvac.machines import Boiler, CarnotCop, Chiller, HeatPump
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Run
 from engiagent.verify.plants.switching import ONLY_WITH, Machine, Operated, by_table, operated
 from engiagent.verify.plants.unit import Unit, known, row, size, written
@@ -217,17 +217,11 @@ def _tower(unit: Unit) -> Run:
         speed=np.where(works, turns, 1.0),
     )
     water = np.where(works, water, wet)
-    scale = float(np.max(heat, initial=0.0))
+    scale, name = float(np.max(heat, initial=0.0)), f"{unit.name}.heat_rejected"
+    words = "rejected while its fan or its pump stands,"
     excesses = [
         *unit.between("speed", speed, 1.0, 1.0, "above full speed"),
-        unit.fault(
-            "rest",
-            f"{unit.name}.heat_rejected",
-            np.where(works, 0.0, heat),
-            "kW",
-            scale,
-            "rejected while its fan or its pump stands,",
-        ),
+        unit.fault("rest", name, np.where(works, 0.0, heat), "kW", scale, words),
     ]
     most = unit.slot("water_temperature_max")
     if most is not None:
@@ -263,12 +257,15 @@ def _converter_rows(unit: Unit) -> Iterator[ConstraintDef]:
         yield row(f"{unit.name} output", text, unit.periods.name)
 
 
+ELECTRIC = {"bus": "electric_power"}
+
+
 def _converting(word: str, bus: str) -> Entry:
     return Entry(
         _converter,
         limits=(("electric_power", "electric_power_max"),),
         supplies={"zone": word, bus: word},
-        demands={"bus": "electric_power"},
+        demands=ELECTRIC,
         answered=("electric_power",),
         rows=_converter_rows,
     )
@@ -290,30 +287,18 @@ def _fan(unit: Unit) -> Run:
     return Run((), (power, *done.state.results), done.excesses)
 
 
-FAN = Entry(_fan, demands={"bus": "electric_power"}, only_with=ONLY_WITH)
-
-
+FAN = Entry(_fan, demands=ELECTRIC, only_with=ONLY_WITH)
+HEAT = {"heat_bus": "heat", "zone": "heat"}
+COLD = {"cooling_bus": "cooling", "zone": "cooling", "heat_bus": "heat_rejected"}
+PUMPED = {**HEAT, "cooling_bus": "source_heat"}
+BURNT = {"fuel_bus": "fuel", "bus": "fuel"}
 ENTRIES = {
     "heat_pump": Entry(
-        _heat_pump,
-        supplies={"heat_bus": "heat", "zone": "heat", "cooling_bus": "source_heat"},
-        demands={"bus": "electric_power"},
-        only_with=ONLY_WITH,
-        answered=("heat",),
+        _heat_pump, supplies=PUMPED, demands=ELECTRIC, only_with=ONLY_WITH, answered=("heat",)
     ),
-    "boiler": Entry(
-        _boiler,
-        supplies={"heat_bus": "heat", "zone": "heat"},
-        demands={"fuel_bus": "fuel", "bus": "fuel"},
-        only_with=ONLY_WITH,
-    ),
-    "chiller": Entry(
-        _chiller,
-        supplies={"cooling_bus": "cooling", "zone": "cooling", "heat_bus": "heat_rejected"},
-        demands={"bus": "electric_power"},
-        only_with=ONLY_WITH,
-    ),
-    "cooling_tower": Entry(_tower, demands={"bus": "electric_power", "heat_bus": "heat_rejected"}),
+    "boiler": Entry(_boiler, supplies=HEAT, demands=BURNT, only_with=ONLY_WITH),
+    "chiller": Entry(_chiller, supplies=COLD, demands=ELECTRIC, only_with=ONLY_WITH),
+    "cooling_tower": Entry(_tower, demands={**ELECTRIC, "heat_bus": "heat_rejected"}),
     "heater": _converting("heat", "heat_bus"),
     "cooler": _converting("cooling", "cooling_bus"),
     "fan": FAN,

@@ -16,7 +16,7 @@ from engiagent.models.battery import (
 )
 from engiagent.models.ev import Sessions, Vehicle
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Run, Trajectory
 from engiagent.verify.plants.unit import Unit, chosen, known, row, written
 from engiagent.verify.tolerances import TOLERANCES
@@ -64,7 +64,6 @@ def energy_of(
 
 
 def _one_direction(unit: Unit, both: Floats, rating: float) -> Excess:
-    """Return by how much a store charges and discharges at once."""
     words, allowed = "it charges and discharges at once", TOLERANCES["both_directions"] * rating
     name = f"{unit.name} in one direction at a time"
     return unit.fault("both", name, both, "kW", rating, words, allowed)
@@ -229,19 +228,12 @@ def _vehicle_limits(
     if admitted is not None:
         lacking[1:] -= np.maximum(admitted, 0.0)
     plug = "beyond what its plug gives, and nothing while it is away,"
+    name, words = f"content of {unit.name} on departure", "less than it needs"
     return (
         unit.excess("limit", "charge", excess.charge, rating, plug),
         unit.excess("limit", "discharge", excess.discharge, rating, plug),
         _one_direction(unit, excess.both, rating),
-        unit.fault(
-            "departure",
-            f"content of {unit.name} on departure",
-            lacking,
-            "kWh",
-            full,
-            "less than it needs",
-            over=unit.instants,
-        ),
+        unit.fault("departure", name, lacking, "kWh", full, words, over=unit.instants),
     )
 
 
@@ -257,14 +249,8 @@ def _held(energy: Floats) -> Floats:
 def vehicle(unit: Unit) -> Vehicle:
     """Return the model of one vehicle."""
     return Vehicle(
-        **unit.numbers(
-            "energy_capacity",
-            "charge_power_max",
-            "discharge_power_max",
-            "charge_efficiency",
-            "discharge_efficiency",
-            "minimum_energy",
-        )
+        **unit.numbers("energy_capacity", "minimum_energy", "charge_power_max"),
+        **unit.numbers("discharge_power_max", "charge_efficiency", "discharge_efficiency"),
     )
 
 
@@ -280,12 +266,13 @@ def stays(unit: Unit) -> Sessions:
     return Sessions(required_energy=0.0 if required is None else np.asarray(required), **found)
 
 
+GIVEN, TAKEN = {"bus": "discharge"}, {"bus": "charge"}
 ENTRIES = {
     "battery": Entry(
         _battery,
-        limits=(("charge", "charge_power_max"), ("discharge", "discharge_power_max")),
-        supplies={"bus": "discharge"},
-        demands={"bus": "charge"},
+        limits=LIMITS,
+        supplies=GIVEN,
+        demands=TAKEN,
         only_with={"loss": LOSSES, "capacity_loss": AGEING},
         rows=_battery_rows,
         sized=SIZED,
@@ -299,10 +286,6 @@ ENTRIES = {
         sized=SIZED,
     ),
     "ev": Entry(
-        _vehicle,
-        limits=(("charge", "charge_power_max"),),
-        supplies={"bus": "discharge"},
-        demands={"bus": "charge"},
-        answered=("discharge",),
+        _vehicle, limits=LIMITS[:1], supplies=GIVEN, demands=TAKEN, answered=("discharge",)
     ),
 }

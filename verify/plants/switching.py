@@ -1,7 +1,7 @@
 """Machines alike: how many run, starts and stops, and what part load takes."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -41,9 +41,14 @@ class Switched:
     excesses: tuple[Excess, ...]
 
     @property
-    def running(self) -> Floats:
-        """1 where any of them runs, else 0."""
-        return np.where(self.on > 0, 1.0, 0.0)
+    def starts(self) -> Floats:
+        """How many begin to run in each period."""
+        return np.maximum(np.diff(self.on, prepend=self.was), 0.0)
+
+    @property
+    def stops(self) -> Floats:
+        """How many end in each period."""
+        return np.maximum(-np.diff(self.on, prepend=self.was), 0.0)
 
     def each(self, total: Floats) -> Floats:
         """Return what one running unit has of a total; 0 where none runs."""
@@ -66,33 +71,19 @@ def switched(unit: Unit, used: Floats, floor: float) -> Switched:
         on = np.where(used > floor, 1.0, 0.0)
     else:
         on = np.clip(np.round(claimed), 0.0, count)
-        excesses.append(
-            unit.excess(
-                "whole",
-                "on",
-                np.abs(claimed - on),
-                1.0,
-                f"not a whole number from 0 to {count:g},",
-                TOLERANCES["integrality"],
-            )
-        )
+        words, allowed = f"not a whole number from 0 to {count:g},", TOLERANCES["integrality"]
+        excesses.append(unit.excess("whole", "on", np.abs(claimed - on), 1.0, words, allowed))
     was = unit.single("initially_on") or 0.0
     lasted = unit.single("initial_hours")
     stated = claimed is not None or unit.given(*SWITCHING)
     state = Switched(on, count, was, np.inf if lasted is None else lasted, stated, (), ())
     short = _too_short(unit, state)
-    before = np.concatenate(([was], on[:-1]))
-    results: list[Result] = []
-    if stated:
-        results = [
-            unit.result(word, series, why)
-            for word, series, why in (
-                ("on", on, "what the unit gives"),
-                ("start", np.maximum(on - before, 0.0), "its states"),
-                ("stop", np.maximum(before - on, 0.0), "its states"),
-            )
-        ]
-    return Switched(on, count, was, state.lasted, state.stated, tuple(results), (*excesses, *short))
+    results = (
+        unit.result("on", on, "what the unit gives"),
+        unit.result("start", state.starts, "its states"),
+        unit.result("stop", state.stops, "its states"),
+    )
+    return replace(state, results=results if stated else (), excesses=(*excesses, *short))
 
 
 def _too_short(unit: Unit, state: Switched) -> tuple[Excess, ...]:
@@ -108,12 +99,11 @@ def _too_short(unit: Unit, state: Switched) -> tuple[Excess, ...]:
         short = clock.excess(0.0 * state.on, state.on, hours, begun).too_short
         name, words = f"times of {unit.name}", "it runs or stands for too short a time, short"
         return (unit.fault("times", name, short, "h", 1.0, words),)
-    before = np.concatenate(([state.was], state.on[:-1]))
     edges = np.concatenate(([0.0], np.cumsum(hours)))[:-1]
     found = []
     for way, least, changes, room in (
-        ("up", up, np.maximum(state.on - before, 0.0), state.on),
-        ("down", down, np.maximum(before - state.on, 0.0), state.count - state.on),
+        ("up", up, state.starts, state.on),
+        ("down", down, state.stops, state.count - state.on),
     ):
         total = np.concatenate(([0.0], np.cumsum(changes)))
         # Events whose least time has not gone by when period t begins: those after t - least.
@@ -166,19 +156,29 @@ def operated(unit: Unit, machine: Machine, output: Floats, word: str) -> Operate
         table = [machine.input_at(np.full(held.shape, knot)) for knot in knots]
         own = between(held, knots, table)
         declared = state.on * own + state.count * machine.standing
-    top = machine.most * machine.capacity
-    excesses = [
-        unit.sign(word, output, scale),
-        unit.excess(
-            "capacity", word, output - state.on * top, scale, "above the capacity of what runs"
-        ),
-    ]
-    if machine.least > 0 and (state.stated or not machine.cycles):
-        low = state.on * machine.least * machine.capacity - output
-        excesses.append(
-            unit.excess("least", word, low, scale, "below the least part load of what runs")
-        )
-    return Operated(state, declared, exact, (*excesses, *state.excesses))
+    held_low = machine.least > 0 and (state.stated or not machine.cycles)
+    low = machine.least * machine.capacity if held_low else None
+    ends = low, machine.most * machine.capacity
+    limits = running_limits(unit, state, word, output, scale, ends)
+    return Operated(state, declared, exact, (*limits, *state.excesses))
+
+
+def running_limits(
+    unit: Unit,
+    state: Switched,
+    word: str,
+    given: Floats,
+    scale: float,
+    ends: tuple[Floats | float | None, Floats | float],
+) -> Iterator[Excess]:
+    """Yield how far a series leaves the ends of one running machine, times their number."""
+    least, most = ends
+    yield unit.sign(word, given, scale)
+    over = given - state.on * most
+    yield unit.excess("capacity", word, over, scale, "above the capacity of what runs")
+    if least is not None:
+        below = state.on * least - np.maximum(given, 0.0)
+        yield unit.excess("least", word, below, scale, "below the least load of what runs")
 
 
 def between(at: Floats, knots: Floats, table: Sequence[Floats]) -> Floats:

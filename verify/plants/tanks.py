@@ -9,7 +9,7 @@ from engiagent.models import Battery
 from engiagent.models.hvac.fluids import SPECIFIC_HEAT
 from engiagent.models.storage import IceTankCurves, MixedTank, StratifiedTank
 from engiagent.verify.frames import EvaluationError
-from engiagent.verify.plants.entry import Entry
+from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
 from engiagent.verify.plants.stores import DEMANDS, LIMITS, SUPPLIES, WAYS, energy_of, storage_rows
 from engiagent.verify.plants.unit import Unit, known, row
@@ -67,16 +67,9 @@ def _hot_water(unit: Unit) -> Run:
     coldest = np.minimum(path[:-1], path[1:])
     # A plan that owns to missing heat may be too cold while it misses it.
     served = drawn & (given <= TOLERANCES["floor_kW"])
-    scale = float(np.max(wanted, initial=0.0))
+    scale, name = float(np.max(wanted, initial=0.0)), f"{unit.name} warm enough to draw from"
     excesses = (
-        unit.fault(
-            "warm",
-            f"{unit.name} warm enough to draw from",
-            np.where(served, need - coldest, 0.0),
-            "degC",
-            0.0,
-            "too cold",
-        ),
+        unit.fault("warm", name, np.where(served, need - coldest, 0.0), "degC", 0.0, "too cold"),
         *unit.between("unmet", given, wanted, scale, "above what is wanted"),
     )
     draw = unit.result("draw", wanted, "its use")
@@ -192,7 +185,6 @@ def _layered(unit: Unit) -> Run:
 
 
 def _extremes(unit: Unit, layers: Floats, low: float, high: float) -> Sequence[Excess]:
-    """Return how far any layer is beyond the limits of the tank."""
     over, name = unit.instants, f"layers of {unit.name}"
     return [
         unit.fault("layers", name, amount, "degC", 0.0, words, over=over, part=f".{end}")
@@ -270,6 +262,7 @@ def _ice_limit(unit: Unit, way: str, content: Floats) -> Floats | None:
     return found(content, difference=difference)
 
 
+CHARGED, WARMED = LIMITS[:1], {"heat_bus": "charge"}
 ENTRIES = {
     "ice_tank": Entry(
         _ice_tank,
@@ -279,15 +272,13 @@ ENTRIES = {
         rows=lambda unit: storage_rows(unit, ice(unit), "energy"),
     ),
     "tank": Entry(_tank, limits=LIMITS, supplies=SUPPLIES, demands=DEMANDS, rows=_tank_rows),
-    "hot_water_tank": Entry(
-        _hot_water, limits=(("charge", "charge_power_max"),), demands={"heat_bus": "charge"}
-    ),
+    "hot_water_tank": Entry(_hot_water, limits=CHARGED, demands=WARMED),
     "two_zone_tank": Entry(_two_zones, limits=LIMITS, supplies=SUPPLIES, demands=DEMANDS),
     "stratified_tank": Entry(
         _layered,
-        limits=(("charge", "charge_power_max"),),
+        limits=CHARGED,
+        demands=WARMED,
         supplies={"heat_bus": "discharge"},
-        demands={"heat_bus": "charge"},
         only_with={"draw": ("use",)},
         answered=("discharge",),
     ),

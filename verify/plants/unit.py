@@ -1,7 +1,7 @@
 """A unit while its plan is executed: its parameters, its series in the plan, and what is found."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -30,36 +30,10 @@ _PERIODS: Final = "periods"
 
 
 @dataclass(frozen=True)
-class Unit:
-    """One declared unit in the plant that is executed."""
+class Unit(Dynamics):
+    """One declared unit, or component, in the plant that is executed."""
 
-    plant: "Plant"  # all units with the plan
-    declared: Dynamics  # its entry in ``dynamics``, or the component that it is
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.declared.name
-
-    @property
-    def model(self) -> str:
-        """The name of its model."""
-        return self.declared.model
-
-    @property
-    def scheme(self) -> str | None:
-        """The scheme by which the plan was made, as ``exact``; None where that is not said."""
-        return self.declared.scheme
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """What is given, as it is written."""
-        return self.declared.parameters
-
-    @property
-    def connections(self) -> Mapping[str, Any]:
-        """What it is connected to, by port."""
-        return self.declared.connections
+    plant: "Plant" = field(kw_only=True)  # all units with the plan
 
     @property
     def slots(self) -> Mapping[str, Slot]:
@@ -69,7 +43,7 @@ class Unit:
     @property
     def periods(self) -> IndexSet:
         """The time set over which it runs."""
-        bench, over = self.plant.bench, self.declared.index
+        bench, over = self.plant.bench, self.index
         if over is not None:
             return bench.evaluator.environment.set(over)
         timed = [s for s in bench.declarations.sets.values() if s.kind == "time"]
@@ -180,7 +154,6 @@ class Unit:
         return values.wide(wanted.from_si(values.thin(value.data)), frame.size)
 
     def _wanted(self, written: Any, value: values.Value, unit: str) -> units.Unit:
-        """Return a unit, where a value measures the same."""
         found, wanted = value.unit, parse_unit(unit)
         if found.dimension != wanted.dimension or found.is_point != wanted.is_point:
             raise EvaluationError(f"{self.name}: {written} is {found}, needed is {wanted}")
@@ -226,15 +199,15 @@ class Unit:
 
     def stated_names(self, word: str) -> list[str]:
         """Return the quantities under which a plan has one of its series, with others' perhaps."""
-        element, names = self.declared.element, self.names(word)
+        element, names = self.element, self.names(word)
         return names if element is None else [shared_name(name, element) for name in names]
 
     def claimed(self, word: str, unit: str | None = None) -> Floats | None:
         """Return a series of the plan over the periods, None where it is absent."""
         for name in self.names(word):
             try:
-                text, element = unit or self.unit_of(word), self.declared.element
-                return self.plant.quantity(name, self.periods, text, element)
+                text = unit or self.unit_of(word)
+                return self.plant.quantity(name, self.periods, text, self.element)
             except MissingQuantity:
                 continue
         return None
@@ -261,7 +234,7 @@ class Unit:
         for name in self.names(word):
             try:
                 if instants is not None:
-                    return name, self.plant.quantity(name, instants, unit, self.declared.element)
+                    return name, self.plant.quantity(name, instants, unit, self.element)
                 series = self.plant.bench.series[name]
                 return name, series.converted(parse_unit(unit)).reshape(-1)
             except (MissingQuantity, KeyError):

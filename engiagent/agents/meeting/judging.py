@@ -98,9 +98,7 @@ def goal_of(side: Side, plan: Mapping[str, Series]) -> Objective | None:
     if core.objective_function is None:
         return None
     try:
-        nominal = goals.evaluate_declared(bench, core)
-        uncertain = robust.swung(bench, core)
-        found = nominal if uncertain is None else robust.robust_objective(uncertain, core, nominal)
+        found = robust.declared_objective(bench, core)
     except EngiagentError:
         return None
     return found if math.isfinite(found.value) and not bench.evaluator.faults else None

@@ -16,7 +16,7 @@ from engiagent.errors import InputError
 from engiagent.io.schemawords import NUMBER, TEXT, Json, fields, maybe, output, record
 from engiagent.readings.stored import reading_schema
 from engiagent.tools.supervision import graph_schema
-from engiagent.verify.schema import certificate_schema
+from engiagent.verify.certificate import certificate_schema
 from engiagent.verify.verdicts import VERDICTS
 
 _WORDS: Final[Mapping[str, Json]] = {

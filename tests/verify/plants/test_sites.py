@@ -10,6 +10,7 @@ import pytest
 
 from engiagent.errors import InputError
 from engiagent.text import Problem
+from engiagent.verify.case import case_of
 from engiagent.verify.certificate import Certificate
 from engiagent.verify.checking import check
 from engiagent.verify.disturbances import parse_disturbances, with_disturbances
@@ -113,7 +114,9 @@ def noisy(folder: Path, spec: str, dynamics: str = "") -> tuple[Certificate, dic
     stated = parse_requirements(text_of(dynamics or site(), 3))
     plan = {name: np.asarray(data) for name, data in PLAN.items()}
     plain = check(problem, plan, requirements=stated)
-    found = with_disturbances(plain, problem, plan, None, stated, None, parse_disturbances(spec))
+    found = with_disturbances(
+        plain, case_of(problem, plan, None, stated, None), parse_disturbances(spec)
+    )
     assert found.verdict == plain.verdict
     return found, dict(found.levels["physics"]["disturbance"])
 
@@ -145,7 +148,7 @@ def test_noise_on_a_parameter_reaches_units_and_rules(tmp_path: Path) -> None:
     plain = check(problem, plan, requirements=stated)
     for target in ("need", "home.power"):
         wanted = parse_disturbances(f"{target}=1 kW, runs=40, seed=1")
-        found = with_disturbances(plain, problem, plan, None, stated, None, wanted)
+        found = with_disturbances(plain, case_of(problem, plan, None, stated, None), wanted)
         limits = {item["id"]: item for item in found.levels["physics"]["disturbance"]["limits"]}
         # import 49 + need stays below 3.5 need unless need falls below 19.6 kW.
         assert 0.1 < limits["R2"]["broken"] < 0.6
