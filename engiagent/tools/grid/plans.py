@@ -360,7 +360,7 @@ def grid_opf(state: State, given: Json) -> Outcome:
         [t.lower() for t in given.get("outages", ())]
     )
     formulation = given.get("formulation", "ac")
-    found = optimal_flow(case, formulation, given.get("time_limit", 60.0))
+    found = optimal_flow(case, formulation)
     live = case.in_service()
     names = [k + 1 for k, on in enumerate(case.gen[:, 7]) if on > 0]
     generators = [
