@@ -5,6 +5,7 @@ use. Voltages are per unit of the nominal voltage to ground of their bus, nodes 
 """
 
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ import numpy.typing as npt
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.plant.source import nearest
+from engiagent.tools.grid.pandapowercase import read
+from engiagent.tools.places import inside
 
 Complex = npt.NDArray[np.complex128]
 Floats = npt.NDArray[np.float64]
@@ -105,7 +108,6 @@ class Flow:
     source: complex  # what the feeder draws from the grid. [kVA]
     losses: complex  # [kVA]
     taps: Mapping[str, float]  # of regulated transformers. [p.u.]
-    iterations: int
 
 
 @dataclass(eq=False)
@@ -147,18 +149,9 @@ class Feeder:
                 f"the power flow of {self.name} has no operating point: the feeder cannot carry "
                 "this load; grid_infeasibility says where what is missing"
             )
-        total, losses = (
-            np.array(self.dss.Circuit.TotalPower()) @ [-1, -1j],
-            np.array(self.dss.Circuit.Losses()) @ [1e-3, 1e-3j],
-        )
-        return Flow(
-            found,
-            self._flows(),
-            complex(total),
-            complex(losses),
-            self._taps(),
-            self.dss.Solution.Iterations(),
-        )
+        total = complex(np.array(self.dss.Circuit.TotalPower()) @ [-1, -1j])
+        losses = complex(np.array(self.dss.Circuit.Losses()) @ [1e-3, 1e-3j])
+        return Flow(found, self._flows(), total, losses, self._taps())
 
     def voltages(self) -> dict[str, complex]:
         """Return the voltages of the last solution by node. [p.u.]."""
@@ -296,22 +289,15 @@ class Feeder:
             if name.lower() == "none":
                 continue
             self.dss.RegControls.Name(name)
-            transformer, winding = (
-                self.dss.RegControls.Transformer(),
-                self.dss.RegControls.Winding(),
-            )
+            transformer = self.dss.RegControls.Transformer()
             self.dss.Transformers.Name(transformer)
-            self.dss.Transformers.Wdg(winding)
+            self.dss.Transformers.Wdg(self.dss.RegControls.Winding())
             found[transformer.lower()] = self.dss.Transformers.Tap()
         return found
 
     def counts(self) -> dict[str, int]:
         """Return how many elements there are, by class."""
-        found: dict[str, int] = {}
-        for name in self.elements():
-            kind = name.partition(".")[0]
-            found[kind] = found.get(kind, 0) + 1
-        return dict(sorted(found.items()))
+        return dict(sorted(Counter(name.partition(".")[0] for name in self.elements()).items()))
 
 
 def _engine() -> Any:
@@ -352,7 +338,10 @@ def opened(case: str, root: Path, *, controlled: bool = False) -> Iterator[Feede
         dss = _engine()
         try:
             dss.Text.Command("Clear")
-            dss.Text.Command(f'Compile "{path}"')
+            for line in read(path) if path.suffix == ".json" else [f'Compile "{path}"']:
+                dss.Text.Command(line)
+        except InputError:
+            raise
         except Exception as error:
             raise InputError(f"OpenDSS cannot read it: {error}", path.name) from None
         if not dss.Basic.NumCircuits():
@@ -365,18 +354,13 @@ def opened(case: str, root: Path, *, controlled: bool = False) -> Iterator[Feede
         for line in [*lines, "BatchEdit Load..* Vminpu=0.1 Vmaxpu=3", "Set MaxControlIter=100"]:
             dss.Text.Command(line)
         dss.Solution.Solve()
-        places = _places(
-            None if shipped is None or not shipped.coordinates else _shipped(shipped.coordinates),
-            dss,
-        )
-        yield Feeder(
-            dss, case, _bases(dss), tuple(n.lower() for n in dss.Circuit.YNodeOrder()), places
-        )
+        beside = shipped.coordinates if shipped is not None else None
+        places = _places(_shipped(beside) if beside else None, dss)
+        nodes = tuple(n.lower() for n in dss.Circuit.YNodeOrder())
+        yield Feeder(dss, case, _bases(dss), nodes, places)
 
 
 def _own(case: str, root: Path) -> Path:
-    from engiagent.tools.places import inside
-
     if "." not in case:
         expected = f"{nearest(case, FEEDERS)}, or an OpenDSS file of the session"
         raise InputError(f"there is no test feeder {case!r}", expected=expected)

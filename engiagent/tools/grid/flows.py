@@ -220,18 +220,21 @@ def flow_content(feeder: Feeder, flow: Flow) -> Json:
     }
 
 
-def write_rows(root: Path, file: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write a new CSV file below a folder and return its path."""
+def write_new(root: Path, file: str, text: str) -> str:
+    """Write a new file below a folder and return its path."""
     path = below(root, file)
     if path.exists():
         raise InputError("there is such a file already", file, expected="a new one")
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, text.getvalue())
+    write_atomic(path, text)
     return path.relative_to(root).as_posix()
+
+
+def write_rows(root: Path, file: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Write a new CSV file below a folder and return its path."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
+    return write_new(root, file, text.getvalue())
 
 
 # --- tools ---------------------------------------------------------------------------------------
