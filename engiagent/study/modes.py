@@ -12,9 +12,8 @@ from engiagent.blueprint.reporting import BASE, case_of
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.values import Floats
-from engiagent.study.live import Json, Live, Setting, failed
+from engiagent.study.live import Json, Live, Setting, Variation, failed, parse_factor, points_of
 from engiagent.study.outcome import Begun, Checkpoint, Row
-from engiagent.study.variation import Variation, parse_factor, points_of
 from engiagent.units.unit import conversion, parse_unit
 
 _REPORT: Final = "core_model_elements.report"
