@@ -170,18 +170,13 @@ class Feeder:
         """
         if self._added:
             self.command("BatchEdit Generator.eng_.* enabled=no")
-        for node, power in powers.items():
-            bus, _, phase = node.partition(".")
-            phases = [phase] if phase else [n.split(".")[1] for n in self.nodes_of(bus)]
-            own = power / len(phases)
-            for one in phases:
-                kilovolt = self.base(bus) / 1e3
-                self._added += 1
-                self.command(
-                    f"New Generator.eng_{self._added} Bus1={bus}.{one} Phases=1 Conn=Wye Model=1 "
-                    f"kV={kilovolt:.12g} kW={own.real:.15g} kvar={own.imag:.15g} "
-                    "Vminpu=0.1 Vmaxpu=3"
-                )
+        for node, power in self.shared(powers):
+            self._added += 1
+            self.command(
+                f"New Generator.eng_{self._added} Bus1={node} Phases=1 Conn=Wye Model=1 "
+                f"kV={self.base(node) / 1e3:.12g} kW={power.real:.15g} kvar={power.imag:.15g} "
+                "Vminpu=0.1 Vmaxpu=3"
+            )
 
     def draw(self, powers: Mapping[str, complex]) -> None:
         """Give loads other powers by their names. [kVA]."""
@@ -194,6 +189,12 @@ class Feeder:
         if not found:
             raise InputError(f"{self.name} has no bus {bus!r}", expected=nearest(bus, self.bases))
         return found
+
+    def shared(self, powers: Mapping[str, complex]) -> Iterator[tuple[str, complex]]:
+        """Yield powers by node; that of a bus is shared by its phases."""
+        for name, power in powers.items():
+            nodes = [name] if name in self.nodes else self.nodes_of(name)
+            yield from ((node, power / len(nodes)) for node in nodes)
 
     def known(self, node: str) -> str:
         """Return the name of a node or bus; InputError with the nearest when there is none."""

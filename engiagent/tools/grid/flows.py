@@ -364,10 +364,8 @@ def grid_power_flow(state: State, given: Json) -> Outcome:
 def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[str, complex]:
     """Return the voltages by another engine, of a feeder that OpenDSS has just solved."""
     units: dict[str, complex] = {}
-    for name, power in (situation.units or {}).items():
-        nodes = [name] if name in feeder.nodes else feeder.nodes_of(name)
-        for node in nodes:
-            units[node] = units.get(node, 0) + power * situation.share / len(nodes)
+    for node, power in feeder.shared(situation.units or {}):
+        units[node] = units.get(node, 0) + power * situation.share
     loads = tuple(feeder.read_loads())
     if engine == "power-grid-model":
         return solve_balanced(feeder, loads, units, situation.factor)
@@ -379,17 +377,9 @@ def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[s
     *stated("feeder", "state", "series", "bands", "rating", pack=PACK),
     returns=record(
         {"case": TEXT, "stamps": TEXTS, "lowest_pu": list_of(NUMBER), "highest_pu": list_of(NUMBER)}
-        | {
-            "active_kw": list_of(NUMBER),
-            "reactive_kvar": list_of(NUMBER),
-            "losses_kw": list_of(NUMBER),
-        }
-        | {
-            "loading": list_of(maybe(NUMBER)),
-            "violations": list_of(COUNT),
-            "energy_kwh": maybe(NUMBER),
-        }
-        | {"losses_kwh": maybe(NUMBER)}
+        | {name: list_of(NUMBER) for name in ("active_kw", "reactive_kvar", "losses_kw")}
+        | {"loading": list_of(maybe(NUMBER)), "violations": list_of(COUNT)}
+        | {"energy_kwh": maybe(NUMBER), "losses_kwh": maybe(NUMBER)}
     ),
 )
 def grid_time_series(state: State, given: Json) -> Outcome:
@@ -417,15 +407,7 @@ def grid_time_series(state: State, given: Json) -> Outcome:
                     *(flow.losses.real, float(worst) if np.isfinite(worst) else None, len(wrong)),
                 )
             )
-    names = (
-        "lowest_pu",
-        "highest_pu",
-        "active_kw",
-        "reactive_kvar",
-        "losses_kw",
-        "loading",
-        "violations",
-    )
+    names = "lowest_pu highest_pu active_kw reactive_kvar losses_kw loading violations".split()
     content |= {name: [row[k] for row in rows] for k, name in enumerate(names)}
     hours = _hours(stamps)
     content["energy_kwh"] = None if hours is None else sum(r[2] for r in rows) * hours

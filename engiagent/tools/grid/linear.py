@@ -8,17 +8,12 @@ the voltages :math:`v^0` and angles :math:`\theta` of the power flow without the
 the units cause are left out. Source: M. D. Sankur et al., arXiv:1606.04492.
 """
 
-from pathlib import Path
-
 import numpy as np
 from scipy.sparse.linalg import splu
 
-from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
-from engiagent.formulations.compile import compile_blueprint
-from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
-from engiagent.tools.grid.documents import Parts, document
+from engiagent.tools.grid.documents import Parts, solved
 from engiagent.tools.grid.feeders import Feeder
 from engiagent.tools.grid.network import Network
 from engiagent.tools.grid.programmes import Answer, Question, curtailment, unit_parts
@@ -60,17 +55,10 @@ def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> A
     parts.table("high", "N", nodes, np.maximum(high**2, square[moved]), "highest square")
     total = "v0[n] + sum(R[i, u]*power[u] + X[i, u]*reactive[u] for (i, u) in S if i == n)"
     parts.rule("band", ["n in N"], f"low[n] <= {total} <= high[n]", "Resource Capacity")
-    blueprint = Blueprint.from_dict(
-        document(f"Hosting capacity of {feeder.name}", parts, curtailment(question.norm))
-    )
-    program = compile_blueprint(blueprint, Path())
-    schedule, result = solve_program(program, SolveOptions(time_limit=seconds))
-    if result.x is None:
-        raise EngiagentError(f"there is no plan: {result.status}, {result.reason}")
-    values = np.asarray(schedule["power"].values) + 1j * np.asarray(schedule["reactive"].values)
-    powers = dict(
-        zip((u.name for u in question.units), map(complex, np.atleast_1d(values)), strict=True)
-    )
-    found = square + np.real(np.conj(values) @ factor.T) if len(at) else square
+    essence, options = f"Hosting capacity of {feeder.name}", SolveOptions(time_limit=seconds)
+    status, objective, series = solved(essence, parts, curtailment(question.norm), options)
+    values = series["power"] + 1j * series["reactive"]
+    powers = {u.name: complex(v) for u, v in zip(question.units, values, strict=True)}
+    found = square + np.real(np.conj(values) @ factor.T)
     voltages = {n: complex(np.sqrt(max(found[place[n]], 0.0))) for n in network.nodes}
-    return Answer(result.status, float(result.objective or 0.0), voltages, powers, {}, blueprint)
+    return Answer(status, objective, voltages, powers, {})

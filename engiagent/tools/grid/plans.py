@@ -63,15 +63,13 @@ def _units(feeder: Feeder, given: Json, share: float) -> list[Unit]:
     """Return what units are there at one time: one a node, those of a bus on each of its phases."""
     listed = numbers(given.get("available"), "what is available")
     own_power = given.get("power", 100.0)
-    powers = {feeder.known(name): power for name, power in listed.items()} or {
-        load.nodes[0]: own_power for load in feeder.loads
-    }
-    found = []
-    for name, power in powers.items():
-        nodes = [name] if name in feeder.nodes else feeder.nodes_of(name)
-        own = power * share / len(nodes)
-        found += [Unit(_id(n), n, own, own * given.get("reactive", 0.0)) for n in nodes]
-    return found
+    powers: dict[str, complex] = {feeder.known(name): power for name, power in listed.items()}
+    powers = powers or {load.nodes[0]: own_power for load in feeder.loads}
+    reactive = given.get("reactive", 0.0) * share
+    return [
+        Unit(_id(node), node, power.real * share, power.real * reactive)
+        for node, power in feeder.shared(powers)
+    ]
 
 
 def _id(node: str) -> str:
@@ -228,11 +226,8 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
         flow = _with_slack(feeder, now, answer)
         content = {
             **{"case": feeder.name, "norm": norm, "status": answer.status},
-            **{
-                "objective": answer.objective,
-                "feasible": not slack,
-                "nodes_with_slack": len(slack),
-            },
+            **{"objective": answer.objective, "feasible": not slack},
+            "nodes_with_slack": len(slack),
             "total_a": sum(abs(v) for v in slack.values()),
             "buses": _worst_buses(slack)[: given.get("buses", 5)],
             "executed": _executed(feeder, flow, answer.voltages, bands, given, SAME),
@@ -246,12 +241,8 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
 
 def _fixed_units(feeder: Feeder, now: Situation) -> list[Unit]:
     """Return the units of a situation as ones that feed in all they have."""
-    found = []
-    for name, power in (now.units or {}).items():
-        nodes = [name] if name in feeder.nodes else feeder.nodes_of(name)
-        own = power.real * now.share / len(nodes)
-        found += [Unit(_id(n), n, own, fixed=True) for n in nodes]
-    return found
+    powers = feeder.shared(now.units or {})
+    return [Unit(_id(node), node, power.real * now.share, fixed=True) for node, power in powers]
 
 
 def _worst_buses(slack: Mapping[str, complex]) -> list[Json]:
