@@ -184,19 +184,13 @@ def violations_of(
     own: Mapping[str, tuple[float, float]] | None = None,
 ) -> list[Json]:
     """Return nodes out of their bands and branches above their rating, the worst first."""
-    found = []
-    for node, value in flow.voltages.items():
-        size = abs(value)
+    found: list[tuple[float, Json]] = []
+    for node, size in ((node, abs(value)) for node, value in flow.voltages.items()):
         least, most = (own or {}).get(node, (own or {}).get(node.partition(".")[0], (low, high)))
         if size < least - 1e-6 or size > most + 1e-6:
             kind, limit = ("low voltage", least) if size < least else ("high voltage", most)
-            excess = abs(size - limit)
-            found.append(
-                (
-                    excess,
-                    {"kind": kind, "place": node, "value": size, "limit": limit, "unit": "p.u."},
-                )
-            )
+            entry = {"kind": kind, "place": node, "value": size, "limit": limit, "unit": "p.u."}
+            found.append((abs(size - limit), entry))
     if loading is not None:
         for name, share in zip(flow.branches.names, flow.branches.loading, strict=True):
             if share > loading + 1e-6:
@@ -407,8 +401,9 @@ def grid_time_series(state: State, given: Json) -> Outcome:
                     *(flow.losses.real, float(worst) if np.isfinite(worst) else None, len(wrong)),
                 )
             )
-    names = "lowest_pu highest_pu active_kw reactive_kvar losses_kw loading violations".split()
-    content |= {name: [row[k] for row in rows] for k, name in enumerate(names)}
+    names = ("lowest_pu", "highest_pu", "active_kw", "reactive_kvar", "losses_kw")
+    columns = enumerate((*names, "loading", "violations"))
+    content |= {name: [row[k] for row in rows] for k, name in columns}
     hours = _hours(stamps)
     content["energy_kwh"] = None if hours is None else sum(r[2] for r in rows) * hours
     content["losses_kwh"] = None if hours is None else sum(r[4] for r in rows) * hours

@@ -34,8 +34,14 @@ from engiagent.tools.grid.flows import (
     violations_of,
     write_rows,
 )
-from engiagent.tools.grid.linear import solve_linear
-from engiagent.tools.grid.programmes import Answer, Bands, Question, Unit, solve_question
+from engiagent.tools.grid.programmes import (
+    Answer,
+    Bands,
+    Question,
+    Unit,
+    solve_linear,
+    solve_question,
+)
 from engiagent.tools.grid.transmission import Case, executed, optimal_flow
 from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.registry import Json, Outcome, State, tool
@@ -52,6 +58,12 @@ _UNIT: Final = record(
 _EXECUTED: Final = record(
     {"difference_pu": NUMBER, "reproduced": FLAG, "violations": list_of(OBJECT)}
     | {"lowest_pu": NUMBER, "highest_pu": NUMBER, "loading": maybe(NUMBER)}
+)
+_GENERATOR: Final = record(
+    {"name": TEXT, "bus": TEXT, "active_mw": NUMBER, "reactive_mvar": NUMBER}
+)
+_LOADED: Final = record(
+    {"name": TEXT, "flow_mva": NUMBER, "rating_mva": maybe(NUMBER), "loading": maybe(NUMBER)}
 )
 _STAMP: Final = record(
     {"stamp": maybe(TEXT), "status": TEXT, "objective": NUMBER, "units": list_of(_UNIT)}
@@ -317,24 +329,9 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
     SECONDS,
     returns=record(
         {"case": TEXT, "formulation": TEXT, "status": TEXT, "cost": NUMBER, "load_mw": NUMBER}
-        | {
-            "generators": list_of(
-                record({"name": TEXT, "bus": TEXT, "active_mw": NUMBER, "reactive_mvar": NUMBER})
-            )
-        }
+        | {"generators": list_of(_GENERATOR)}
         | {"buses": list_of(record({"bus": TEXT, "magnitude_pu": NUMBER, "angle_deg": NUMBER}))}
-        | {
-            "branches": list_of(
-                record(
-                    {
-                        "name": TEXT,
-                        "flow_mva": NUMBER,
-                        "rating_mva": maybe(NUMBER),
-                        "loading": maybe(NUMBER),
-                    }
-                )
-            )
-        }
+        | {"branches": list_of(_LOADED)}
         | {"executed": maybe(by_name(NUMBER))}
     ),
 )
@@ -343,13 +340,10 @@ def grid_opf(state: State, given: Json) -> Outcome:
 
     An AC dispatch is executed by PYPOWER's power flow: how far its voltages and powers are from it.
     """
-    case = Case.load(given["case"], state.root)
-    case = case.with_loads(entries(given.get("loads"))).with_limits(
-        numbers(given.get("limits"), "limit")
-    )
-    case = case.with_costs(entries(given.get("costs"))).without(
-        [t.lower() for t in given.get("outages", ())]
-    )
+    case = Case.load(given["case"], state.root).with_loads(entries(given.get("loads")))
+    case = case.with_limits(numbers(given.get("limits"), "limit"))
+    case = case.with_costs(entries(given.get("costs")))
+    case = case.without([name.lower() for name in given.get("outages", ())])
     formulation = given.get("formulation", "ac")
     found = optimal_flow(case, formulation)
     live = case.in_service()
@@ -359,21 +353,14 @@ def grid_opf(state: State, given: Json) -> Outcome:
         for n, row, p, q in zip(names, live.gen, found.active, found.reactive, strict=True)
     ]
     buses = [
-        {
-            "bus": f"{int(n)}",
-            "magnitude_pu": float(abs(v)),
-            "angle_deg": float(np.angle(v, deg=True)),
-        }
-        for n, v in zip(live.bus[:, 0], found.voltages, strict=True)
+        {"bus": f"{int(n)}", "magnitude_pu": abs(v), "angle_deg": float(np.angle(v, deg=True))}
+        for n, v in zip(live.bus[:, 0], found.voltages.tolist(), strict=True)
     ]
     branches: list[Any] = []
-    for row, flow in zip(live.branch, found.flows, strict=True):
-        rating = float(row[5]) or None
-        share = None if rating is None else float(flow) / rating
-        name = f"{int(row[0])}-{int(row[1])}"
-        branches.append(
-            {"name": name, "flow_mva": float(flow), "rating_mva": rating, "loading": share}
-        )
+    for row, flow in zip(live.branch, found.flows.tolist(), strict=True):
+        rating, name = float(row[5]) or None, f"{int(row[0])}-{int(row[1])}"
+        share = None if rating is None else flow / rating
+        branches.append({"name": name, "flow_mva": flow, "rating_mva": rating, "loading": share})
     content = {
         **{"case": case.name, "formulation": formulation, "status": found.status},
         **{"cost": found.objective, "load_mw": float(live.bus[:, 2].sum())},
