@@ -345,7 +345,7 @@ def grid_opf(state: State, given: Json) -> Outcome:
     case = case.with_costs(entries(given.get("costs")))
     case = case.without([name.lower() for name in given.get("outages", ())])
     formulation = given.get("formulation", "ac")
-    found = optimal_flow(case, formulation)
+    found = optimal_flow(case, formulation, given.get("time_limit", 60.0))
     live = case.in_service()
     names = [k + 1 for k, on in enumerate(case.gen[:, 7]) if on > 0]
     generators = [

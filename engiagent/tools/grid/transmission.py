@@ -1,7 +1,9 @@
-"""Optimal power flow of MATPOWER cases, AC and DC, by PYPOWER's interior-point method.
+r"""Optimal power flow of MATPOWER cases, AC and DC, as blueprints.
 
-Conventions of the data, the branch model and both problems: R. D. Zimmerman et al.,
-doi:10.1109/TPWRS.2010.2051168; the method: H. Wang et al., doi:10.1109/TPWRS.2007.901301.
+AC is written in rectangular voltages and the currents that the buses feed into the network,
+:math:`i = Y v`, with :math:`p = e\,i_r + f\,i_i` and :math:`q = f\,i_r - e\,i_i`, so that nothing
+is of a higher degree than two; DC takes angles and series reactances. Conventions of the data and
+of the branch model: R. D. Zimmerman et al., doi:10.1109/TPWRS.2010.2051168.
 """
 
 import importlib
@@ -16,16 +18,17 @@ import numpy as np
 
 from engiagent.environment.interface import quiet
 from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.program import Program
 from engiagent.plant.source import nearest
+from engiagent.solvers.result import SolveOptions
+from engiagent.tools.grid.documents import Parts, solved
 from engiagent.tools.grid.feeders import Floats
 from engiagent.tools.places import inside
 
 CASES: Final = ("case9", "case14", "case30", "case39", "case57", "case118", "case300")
 Formulation = Literal["ac", "dc"]
-_TOLERANCES: Final = {
-    **{"OPF_VIOLATION": 1e-9, "PDIPM_FEASTOL": 1e-9, "PDIPM_GRADTOL": 1e-7},
-    **{"PDIPM_COMPTOL": 1e-8, "PDIPM_COSTTOL": 1e-9},
-}
+_ENDLESS: Final = 1e4
+"""Of angles and currents that have no limit of their own, per unit."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,7 @@ class Case:
         known = set(bus[:, 0])
         live = (self.gen[:, 7] > 0) & np.isin(self.gen[:, 0], list(known))
         on = (self.branch[:, 10] > 0) & np.isin(self.branch[:, :2], list(known)).all(axis=1)
-        free = np.tile([2.0, 0, 0, 3, 0, 0, 0], (live.sum(), 1))
-        cost = self.cost[: len(self.gen)][live] if len(self.cost) else free
+        cost = self.cost[: len(self.gen)][live] if len(self.cost) else np.zeros((live.sum(), 7))
         return replace(self, bus=bus, gen=self.gen[live], branch=self.branch[on], cost=cost)
 
     def tables(self) -> dict[str, Any]:
@@ -177,39 +179,233 @@ def _frames(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Dispatch:
-    """An optimal power flow: of generators and branches in service, and of all buses."""
+    """An optimal power flow."""
 
     status: str
     objective: float  # [currency/h]
-    active: Floats  # [MW]
+    active: Floats  # of generators in service. [MW]
     reactive: Floats  # [Mvar]
-    voltages: np.ndarray  # complex. [p.u.]
-    flows: Floats  # the greater of both ends. [MVA]
+    voltages: np.ndarray  # complex, by bus. [p.u.]
+    flows: Floats  # the greater of both ends, by branch in service. [MVA]
 
 
-def optimal_flow(case: Case, formulation: Formulation) -> Dispatch:
+def optimal_flow(case: Case, formulation: Formulation, seconds: float = 60.0) -> Dispatch:
     """Return the dispatch of least cost; EngiagentError when none is found."""
-    with quiet():
-        # Not from pypower.api, which imports PYPOWER's own tests.
-        from pypower.ppoption import ppoption
-        from pypower.runopf import runopf
-        from pypower.totcost import totcost
+    live = case.in_service()
+    made = _Made(live, formulation)
+    parts, goal = made.parts()
+    essence = f"{formulation.upper()} optimal power flow of {case.name}"
+    options = SolveOptions(time_limit=seconds, backend="ipopt" if formulation == "ac" else None)
+    start = _start if formulation == "ac" else None
+    status, objective, found = solved(essence, parts, goal, options, start)
+    if formulation == "ac":
+        voltages, reactive = found["e"] + 1j * found["f"], found["q"] * live.base
+    else:
+        voltages, reactive = np.exp(1j * found["angle"]), np.zeros(len(live.gen))
+    active, flows = found["p"] * live.base, made.loading(voltages)
+    return Dispatch(status, objective, active, reactive, voltages, flows)
 
-    dc = formulation == "dc"
-    options = ppoption(VERBOSE=0, OUT_ALL=0, PF_DC=dc, OPF_IGNORE_ANG_LIM=True, **_TOLERANCES)
-    with quiet(), np.errstate(all="ignore"):
-        found = runopf(case.in_service().tables(), options)
-    if not found["success"]:
-        raise EngiagentError(f"there is no dispatch of {case.name}: the solver does not converge")
-    bus, gen, ends = found["bus"], found["gen"], found["branch"][:, 13:17]
-    return Dispatch(
-        "optimal" if dc else "feasible",  # a local optimum
-        float(totcost(found["gencost"], gen[:, 1]).sum()),  # its "f" skips one polynomial alone
-        gen[:, 1],
-        np.zeros(len(gen)) if dc else gen[:, 2],
-        (1.0 if dc else bus[:, 7]) * np.exp(1j * np.deg2rad(bus[:, 8])),
-        np.maximum(np.hypot(ends[:, 0], ends[:, 1]), np.hypot(ends[:, 2], ends[:, 3])),
-    )
+
+def _start(program: Program) -> Floats:
+    """Return a point of flat voltages, with generators in the middle of their ranges."""
+    low, high = program.column_lower, program.column_upper
+    point: Floats = np.clip(0.0, low, high)
+    for block in program.columns:
+        own = slice(block.start, block.stop)
+        if block.name == "e":
+            point[own] = 1.0
+        elif block.name in ("p", "q"):
+            point[own] = (low[own] + high[own]) / 2
+    return point
+
+
+def admittances(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return those of the branches at both ends, shape (branches, 4), of buses, and the places.
+
+    The columns of the first are :math:`y_{ff}, y_{ft}, y_{tf}, y_{tt}`; the places are the rows of
+    the buses at both ends.
+    """
+    branch = case.branch
+    series = 1 / (branch[:, 2] + 1j * branch[:, 3])
+    ratio = np.where(branch[:, 8] == 0, 1.0, branch[:, 8]) * np.exp(1j * np.deg2rad(branch[:, 9]))
+    own = series + 0.5j * branch[:, 4]
+    ends = np.stack([own / abs(ratio) ** 2, -series / np.conj(ratio), -series / ratio, own], axis=1)
+    shunt = (case.bus[:, 4] + 1j * case.bus[:, 5]) / case.base
+    row = {number: k for k, number in enumerate(case.bus[:, 0])}
+    places = np.array([[row[a], row[b]] for a, b in branch[:, :2]])
+    return ends, shunt, places
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    case: Case
+    formulation: Formulation
+
+    @property
+    def buses(self) -> list[str]:
+        """The names of the buses."""
+        return [f"{int(n)}" for n in self.case.bus[:, 0]]
+
+    def parts(self) -> tuple[Parts, dict[str, Any]]:
+        """Return all of the blueprint, and its goal."""
+        parts, case = Parts(), self.case
+        units = [f"g{k + 1}" for k in range(len(case.gen))]
+        parts.labels("N", self.buses)
+        parts.labels("U", units)
+        at = [(u, f"{int(n)}") for u, n in zip(units, case.gen[:, 0], strict=True)]
+        parts.tuples("At", ["U", "N"], at)
+        parts.table("P", "N", self.buses, case.bus[:, 2] / case.base, "load")
+        for name, column in (("p_max", 8), ("p_min", 9)):
+            parts.table(name, "U", units, case.gen[:, column] / case.base, "limit of active power")
+        parts.variable("p", "u in U", ("p_min[u]", "p_max[u]"), "active power", role="decision")
+        if self.formulation == "ac":
+            self._ac(parts, units)
+        else:
+            self._dc(parts)
+        return parts, self._goal(parts, units)
+
+    def _ac(self, parts: Parts, units: Sequence[str]) -> None:
+        case = self.case
+        ends, shunt, places = admittances(case)
+        matrix: dict[tuple[int, int], complex] = {(k, k): y for k, y in enumerate(shunt)}
+        for values, (f, t) in zip(ends, places, strict=True):
+            for key, value in zip(((f, f), (f, t), (t, f), (t, t)), values, strict=True):
+                matrix[key] = matrix.get(key, 0) + value
+        pairs = [(self.buses[i], self.buses[j]) for i, j in matrix]
+        values = np.array(list(matrix.values()))
+        parts.tuples("Y", ["N", "N"], pairs)
+        parts.table("G", "Y", pairs, values.real, "conductance")
+        parts.table("B", "Y", pairs, values.imag, "susceptance")
+        parts.table("Q", "N", self.buses, case.bus[:, 3] / case.base, "reactive load")
+        for name, column in (("q_max", 3), ("q_min", 4)):
+            parts.table(
+                name, "U", units, case.gen[:, column] / case.base, "limit of reactive power"
+            )
+        parts.variable("q", "u in U", ("q_min[u]", "q_max[u]"), "reactive power", role="decision")
+        parts.table("high", "N", self.buses, case.bus[:, 11], "highest voltage")
+        parts.table("low", "N", self.buses, case.bus[:, 12], "lowest voltage")
+        for name in ("e", "f"):
+            parts.variable(name, "n in N", ("-high[n]", "high[n]"), "part of the voltage")
+        for name, own, other, sign in (("ir", "e", "f", "-"), ("ii", "f", "e", "+")):
+            formula = f"G[i, j]*{own}[j] {sign} B[i, j]*{other}[j]"
+            parts.variable(name, "n in N", (-_ENDLESS, _ENDLESS), "current into the network")
+            total = f"{name}[n] == sum({formula} for (i, j) in Y if i == n)"
+            parts.rule(f"current_{name}", ["n in N"], total, "Physical Laws")
+        for name, load, formula in (
+            ("p", "P", "e[n]*ir[n] + f[n]*ii[n]"),
+            ("q", "Q", "f[n]*ir[n] - e[n]*ii[n]"),
+        ):
+            fed = f"sum({name}[u] for (u, i) in At if i == n)"
+            rule = f"{fed} - {load}[n] == {formula}"
+            parts.rule(f"balance_{name}", ["n in N"], rule, "Supply-Demand Balance")
+        square = "e[n]*e[n] + f[n]*f[n]"
+        parts.rule("lowest", ["n in N"], f"{square} >= low[n]*low[n]", "Resource Capacity")
+        parts.rule("highest", ["n in N"], f"{square} <= high[n]*high[n]", "Resource Capacity")
+        reference = self.buses[int(np.flatnonzero(case.bus[:, 1] == 3)[0])]
+        angle = np.tan(np.deg2rad(case.bus[case.bus[:, 1] == 3][0, 8]))
+        parts.rule(
+            "reference", [], f'f["{reference}"] == {angle:.15g}*e["{reference}"]', "Physical Laws"
+        )
+        # The voltage of the reference points forward, where the equation above allows both ways.
+        parts.rule("forward", [], f'e["{reference}"] >= 0', "Physical Laws")
+        self._ratings(parts, ends, places)
+
+    def _ratings(self, parts: Parts, ends: np.ndarray, places: np.ndarray) -> None:
+        """Add the apparent powers of both ends of branches that have a rating."""
+        rated = np.flatnonzero(self.case.branch[:, 5])
+        if not len(rated):
+            return
+        rows = [(k, side) for k in rated for side in (0, 1)]
+        names = [f"b{k + 1}{'ft'[side]}" for k, side in rows]
+        limits = [self.case.branch[k, 5] / self.case.base for k, _ in rows]
+        at = [(n, self.buses[places[k, s]]) for n, (k, s) in zip(names, rows, strict=True)]
+        pairs, values = [], []
+        for name, (k, side) in zip(names, rows, strict=True):
+            for end in (0, 1):
+                pairs.append((name, self.buses[places[k, end]]))
+                values.append(ends[k, 2 * side + end])
+        parts.labels("K", names)
+        parts.tuples("Z", ["K", "N"], pairs)
+        parts.tuples("End", ["K", "N"], at)
+        parts.table("Z_re", "Z", pairs, np.real(values), "admittance of a branch, real")
+        parts.table("Z_im", "Z", pairs, np.imag(values), "admittance of a branch, imaginary")
+        parts.table("rating", "K", names, limits, "greatest apparent power")
+        for name, own, other, sign in (("jr", "e", "f", "-"), ("ji", "f", "e", "+")):
+            formula = f"Z_re[b, j]*{own}[j] {sign} Z_im[b, j]*{other}[j]"
+            parts.variable(name, "k in K", (-_ENDLESS, _ENDLESS), "current of a branch")
+            total = f"{name}[k] == sum({formula} for (b, j) in Z if b == k)"
+            parts.rule(f"branch_{name}", ["k in K"], total, "Physical Laws")
+        for name, formula in (("pf", "e[n]*jr[k] + f[n]*ji[k]"), ("qf", "f[n]*jr[k] - e[n]*ji[k]")):
+            parts.variable(name, "k in K", ("-rating[k]", "rating[k]"), "flow of a branch")
+            parts.rule(
+                f"flow_{name}", ["(k, n) in End"], f"{name}[k] == {formula}", "Physical Laws"
+            )
+        rule = "pf[k]*pf[k] + qf[k]*qf[k] <= rating[k]*rating[k]"
+        parts.rule("rating", ["k in K"], rule, "Resource Capacity")
+
+    def _dc(self, parts: Parts) -> None:
+        case = self.case
+        places = admittances(case)[2]
+        branch = case.branch
+        ratio = np.where(branch[:, 8] == 0, 1.0, branch[:, 8])
+        names = [f"b{k + 1}" for k in range(len(branch))]
+        limits = np.where(branch[:, 5] > 0, branch[:, 5] / case.base, _ENDLESS)
+        parts.labels("K", names)
+        for name, side in (("From", 0), ("To", 1)):
+            ends = [(n, self.buses[k]) for n, k in zip(names, places[:, side], strict=True)]
+            parts.tuples(name, ["K", "N"], ends)
+        parts.table("b", "K", names, 1 / (branch[:, 3] * ratio), "susceptance")
+        parts.table("shift", "K", names, np.deg2rad(branch[:, 9]), "phase shift")
+        parts.table("rating", "K", names, limits, "greatest flow")
+        parts.table("G_shunt", "N", self.buses, case.bus[:, 4] / case.base, "shunt")
+        parts.variable("angle", "n in N", (-_ENDLESS, _ENDLESS), "angle of the voltage")
+        parts.variable("flow", "k in K", ("-rating[k]", "rating[k]"), "flow of a branch")
+        across = " - ".join(
+            f"sum(angle[n] for (m, n) in {side} if m == k)" for side in ("From", "To")
+        )
+        parts.rule("flow", ["k in K"], f"flow[k] == b[k]*({across} - shift[k])", "Physical Laws")
+        out, into = (f"sum(flow[k] for (k, m) in {side} if m == n)" for side in ("From", "To"))
+        fed = "sum(p[u] for (u, i) in At if i == n)"
+        rule = f"{fed} - P[n] - G_shunt[n] == {out} - {into}"
+        parts.rule("balance", ["n in N"], rule, "Supply-Demand Balance")
+        reference = self.buses[int(np.flatnonzero(case.bus[:, 1] == 3)[0])]
+        angle = np.deg2rad(case.bus[case.bus[:, 1] == 3][0, 8])
+        parts.rule("reference", [], f'angle["{reference}"] == {angle:.15g}', "Physical Laws")
+
+    def _goal(self, parts: Parts, units: Sequence[str]) -> dict[str, Any]:
+        """Return the goal: polynomials of costs of up to the second degree, and piecewise ones."""
+        base, terms = self.case.base, []
+        quadratic = np.zeros((len(units), 3))
+        for k, row in enumerate(self.case.cost):
+            count = int(row[3])
+            if int(row[0]) == 1:
+                places, values = row[4 : 4 + 2 * count : 2] / base, row[5 : 5 + 2 * count : 2]
+                listed = [", ".join(f"{v:.15g}" for v in part) for part in (places, values)]
+                terms.append(f'piecewise(p["{units[k]}"], [{listed[0]}], [{listed[1]}])')
+                continue
+            if count > 3 and np.any(row[4 : 4 + count - 3]):
+                raise InputError(f"the costs of g{k + 1} are of a higher degree than two")
+            own = row[4 : 4 + count][-3:]
+            quadratic[k, 3 - len(own) :] = own
+        for name, column, factor in (("c2", 0, base**2), ("c1", 1, base), ("c0", 2, 1.0)):
+            parts.table(name, "U", units, quadratic[:, column] * factor, "coefficient of costs")
+        formula = "sum(c2[u]*p[u]*p[u] + c1[u]*p[u] + c0[u] for u in U)"
+        return {"name": "cost", "sense": "minimize", "expression": " + ".join([formula, *terms])}
+
+    def loading(self, voltages: np.ndarray) -> Floats:
+        """Return the flows of the branches at the end where they are greater. [MVA]."""
+        if self.formulation == "dc":
+            places = admittances(self.case)[2]
+            branch = self.case.branch
+            ratio = np.where(branch[:, 8] == 0, 1.0, branch[:, 8])
+            angle = np.angle(voltages)
+            across = angle[places[:, 0]] - angle[places[:, 1]] - np.deg2rad(branch[:, 9])
+            return np.asarray(np.abs(across / (branch[:, 3] * ratio)) * self.case.base)
+        ends, _, places = admittances(self.case)
+        first, second = voltages[places[:, 0]], voltages[places[:, 1]]
+        there = first * np.conj(ends[:, 0] * first + ends[:, 1] * second)
+        back = second * np.conj(ends[:, 2] * first + ends[:, 3] * second)
+        return np.asarray(np.maximum(abs(there), abs(back)) * self.case.base)
 
 
 def executed(case: Case, dispatch: Dispatch) -> Iterator[tuple[str, float]]:
