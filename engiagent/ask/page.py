@@ -11,8 +11,15 @@ from engiagent.ask.plan import Plan
 from engiagent.report.charts.drawing import caption, draw
 from engiagent.report.charts.lanes import Bar, Lanes
 from engiagent.report.charts.markup import Element, element, render
-from engiagent.report.sections import Chart, Fact, Section, page_of_tables
-from engiagent.report.tables import Cell, DataTable, table_with_csv
+from engiagent.report.sections import (
+    Cell,
+    Chart,
+    DataTable,
+    Fact,
+    Section,
+    page_of_tables,
+    table_with_csv,
+)
 
 if TYPE_CHECKING:  # an answer shows itself by this module
     from engiagent.ask.answers import Answered

@@ -11,7 +11,7 @@ from engiagent.cli import exit_codes, options
 from engiagent.cli.options import RUN
 from engiagent.cli.output import WORST, clean, number, print_json, say
 from engiagent.io.files import write_atomic
-from engiagent.report.sides_page import flexibility_figures
+from engiagent.report.sides import flexibility_figures
 from engiagent.run.listing import RunSummary, find_runs
 from engiagent.run.scenarios import RECOVERY, Change
 

@@ -17,9 +17,9 @@ from engiagent.report.studied import page
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import name_of, problem_folder_of
 from engiagent.study import Cases, Pareto, Sensitivity, Setting, Sweep, run_study
+from engiagent.study.live import Variation, parse_factor
+from engiagent.study.modes import parse_goal
 from engiagent.study.outcome import Asked
-from engiagent.study.pareto import parse_goal
-from engiagent.study.variation import Variation, parse_factor
 from engiagent.text import Problem
 
 CODES = {

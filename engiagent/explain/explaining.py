@@ -1,6 +1,7 @@
 """The way in: from a blueprint, a problem or a run folder to an explanation."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -10,7 +11,7 @@ import numpy as np
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.explain.conflicts import Statements
-from engiagent.explain.explanation import Explanation
+from engiagent.explain.explanation import Explanation, Tight
 from engiagent.explain.limits import Limits
 from engiagent.explain.places import Text
 from engiagent.explain.plans import explain_plan
@@ -92,7 +93,11 @@ def explain_result(
     explained. ``choice`` says which solver was chosen and why, for a solve that came to no end.
     """
     if result.status == "infeasible":
-        return _infeasible(given, seconds)
+        from engiagent.explain.infeasible import explain_infeasible  # most runs have a plan
+
+        return explain_infeasible(
+            given.blueprint, given.folder, given.text, name=given.name, seconds=seconds
+        )
     if result.status == "unbounded":
         return _unbounded(given, program, result)
     if result.status == "optimal":
@@ -162,14 +167,6 @@ def _solved(given: Given, options: SolveOptions, seconds: float) -> Explanation:
     return explain_result(given, program, result, seconds=seconds, choice=choice)
 
 
-def _infeasible(given: Given, seconds: float) -> Explanation:
-    from engiagent.explain.infeasible import explain_infeasible  # most runs have a plan
-
-    return explain_infeasible(
-        given.blueprint, given.folder, given.text, name=given.name, seconds=seconds
-    )
-
-
 def _unbounded(given: Given, program: Program, result: SolverResult) -> Explanation:
     from engiagent.explain.infeasible import explain_unbounded  # most runs have a plan
 
@@ -200,18 +197,17 @@ def _stopped(
         notes.append(f"allow more time with --time-limit{gap}")
     elif result.status == "error":
         notes.append("try another solver with --backend; engiagent doctor lists those installed")
-    known = None
+    tight: tuple[Tight, ...] = ()
     if result.x is not None:
-        try:
+        with suppress(EngiagentError):
             known = _plan(given, program, result)
-        except EngiagentError:
-            known = None
+            tight, notes = known.tight, [*notes, *known.notes]
     return Explanation(
         problem=given.name,
         kind="stopped",
         summary=f"the solver came to no end: {result.reason}",
-        tight=known.tight if known is not None else (),
-        notes=(*notes, *(known.notes if known is not None else ())),
+        tight=tight,
+        notes=tuple(notes),
     )
 
 

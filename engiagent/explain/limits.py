@@ -13,7 +13,7 @@ from typing import Final, Literal
 import numpy as np
 
 from engiagent.blueprint.document import ConstraintDef
-from engiagent.blueprint.grammar import Compare, GrammarError, parse
+from engiagent.blueprint.grammar import Compare, parse
 from engiagent.explain.conflicts import LAWS, Statements
 from engiagent.explain.labels import difference_unit, is_point, where_of
 from engiagent.formulations.program import Block, ColumnBlock, Program
@@ -194,13 +194,6 @@ _FIRM: Final = {
 _OTHER: Final[Mapping[str, Side]] = {"lower": "upper", "upper": "lower", "both": "both"}
 
 
-def _compares(expression: str) -> bool:
-    try:
-        return isinstance(parse(expression), Compare)
-    except GrammarError:
-        return False
-
-
 @dataclass(frozen=True, eq=False)
 class _Shape:
     """What some rows look like."""
@@ -265,7 +258,7 @@ def _row_softness(
 ) -> tuple[bool, str]:
     if definition is None:
         return False, "it belongs to no constraint of the blueprint"
-    if not _compares(definition.expression):
+    if not isinstance(parse(definition.expression), Compare):
         return False, "it says how switches hang together"
     if definition.category in LAWS:
         sets = family.side == "both" and shape.column is not None and shape.rows == 1

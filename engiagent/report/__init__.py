@@ -2,8 +2,7 @@
 
 from engiagent.report.batch import render_batch, write_batch
 from engiagent.report.page import render_report, write_report
-from engiagent.report.sides import SideBySide, side_by_side
-from engiagent.report.sides_page import compare
+from engiagent.report.sides import SideBySide, compare, side_by_side
 
 __all__ = [
     "SideBySide",

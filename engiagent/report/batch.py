@@ -7,8 +7,15 @@ from urllib.parse import quote
 
 from engiagent.io.files import write_atomic
 from engiagent.report import words
-from engiagent.report.sections import Fact, Section, page_of_tables
-from engiagent.report.tables import Cell, DataTable, csv_text, data_uri
+from engiagent.report.sections import (
+    Cell,
+    DataTable,
+    Fact,
+    Section,
+    csv_text,
+    data_uri,
+    page_of_tables,
+)
 from engiagent.run.folder import REPORT
 from engiagent.run.listing import RunSummary, find_runs
 

@@ -11,8 +11,7 @@ from engiagent.explain.text import lines_of
 from engiagent.io.jsontext import loads_strict
 from engiagent.report import words
 from engiagent.report.artefacts import Run, finite, mapping, sequence
-from engiagent.report.sections import Fact
-from engiagent.report.tables import Cell, DataTable, table_with_csv
+from engiagent.report.sections import Cell, DataTable, Fact, table_with_csv
 from engiagent.run import certify
 from engiagent.run.folder import CASES, EXPLANATION
 from engiagent.study.returns import compared_cases

@@ -7,8 +7,7 @@ import numpy as np
 from engiagent.identify.identifying import Identified
 from engiagent.report import charts, words
 from engiagent.report.charts.timeline import Axis
-from engiagent.report.sections import Fact, Section, drawn, page_of_tables
-from engiagent.report.tables import Cell, DataTable
+from engiagent.report.sections import Cell, DataTable, Fact, Section, drawn, page_of_tables
 
 
 def page(found: Identified) -> str:

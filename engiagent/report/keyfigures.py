@@ -3,8 +3,7 @@
 from typing import Final
 
 from engiagent.report import words
-from engiagent.report.sections import Fact
-from engiagent.report.tables import Cell, DataTable, table_with_csv
+from engiagent.report.sections import Cell, DataTable, Fact, table_with_csv
 from engiagent.run.keyfigures import Figure, KeyFigures
 
 MOST: Final = 60

@@ -11,8 +11,17 @@ from engiagent.control.assessment import broken_limits, prediction_errors
 from engiagent.report import charts, words
 from engiagent.report.charts.series import set_dimension
 from engiagent.report.keyfigures import figure_name, key_facts
-from engiagent.report.sections import Fact, Section, drawn, page_of_tables
-from engiagent.report.tables import Cell, DataTable, csv_text, data_uri, table_with_csv
+from engiagent.report.sections import (
+    Cell,
+    DataTable,
+    Fact,
+    Section,
+    csv_text,
+    data_uri,
+    drawn,
+    page_of_tables,
+    table_with_csv,
+)
 from engiagent.run.keyfigures import Figure
 
 MOST_PANELS = 24

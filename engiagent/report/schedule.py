@@ -26,7 +26,7 @@ from engiagent.report.charts.series import (
 )
 from engiagent.report.charts.timeline import time_label
 from engiagent.report.charts.views import plan_panels
-from engiagent.report.tables import Cell, DataTable, csv_text, data_uri, table_with_csv
+from engiagent.report.sections import Cell, DataTable, csv_text, data_uri, table_with_csv
 from engiagent.solvers.solution import stored_arrays
 
 MAX_PANELS: Final = 24

@@ -12,8 +12,7 @@ import numpy as np
 
 from engiagent.report import charts, words
 from engiagent.report.charts.series import settled
-from engiagent.report.sections import Section, drawn, page_of_tables
-from engiagent.report.tables import Cell, table_with_csv
+from engiagent.report.sections import Cell, Section, drawn, page_of_tables, table_with_csv
 from engiagent.study.outcome import Study
 
 TITLES: Final = {

@@ -7,11 +7,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from engiagent.study.live import Setting
-from engiagent.study.modes import Cases, Sensitivity, Sweep
+from engiagent.study.live import Setting, Variation, parse_factor
+from engiagent.study.modes import Cases, Pareto, Sensitivity, Sweep, parse_goal
 from engiagent.study.outcome import Asked, Study, run_study
-from engiagent.study.pareto import Pareto, parse_goal
-from engiagent.study.variation import Variation, parse_factor
 
 __all__ = ["Cases", "Pareto", "Sensitivity", "Setting", "Study", "Sweep", "asked", "run_study"]
 

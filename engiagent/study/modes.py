@@ -1,20 +1,31 @@
-"""What a study may ask: the cases of a report, a sweep over a grid, or each factor at both ends."""
+"""What a study may ask: cases of a report, a sweep, each factor at both ends, or a Pareto front.
 
-from collections.abc import Iterator, Mapping, Sequence
+Of a front the first goal is optimised with the others held at evenly spaced limits; then, at no
+loss to the first, the others as well as they go, so that every point is efficient.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+import numpy as np
+
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
-from engiagent.blueprint.document import Blueprint, ReportDef, SweepDef, thaw
+from engiagent.blueprint.document import Blueprint, GoalDef, ObjectiveDef, ReportDef, SweepDef, thaw
 from engiagent.blueprint.reporting import BASE, case_of
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
+from engiagent.formulations.program import OBJECTIVE, Goal, Program
 from engiagent.formulations.values import Floats
-from engiagent.study.live import Json, Live, Setting, failed
+from engiagent.solvers.goals import ROOM, goal_values, kept, only, solve_goals
+from engiagent.solvers.result import SolverResult
+from engiagent.solvers.session import Session
+from engiagent.study.live import Json, Live, Setting, Variation, failed, parse_factor, points_of
 from engiagent.study.outcome import Begun, Checkpoint, Row
-from engiagent.study.variation import Variation, parse_factor, points_of
 from engiagent.units.unit import conversion, parse_unit
 
 _REPORT: Final = "core_model_elements.report"
@@ -259,3 +270,217 @@ def every_parameter(blueprint: Blueprint) -> tuple[Variation, ...]:
         for p in blueprint.core.parameters
         if (p.type or "number") == "number" and not isinstance(p.value, str) and not p.status
     )
+
+
+_SAME: Final = 1e-7
+"""Goals of two points that differ by less of their range are the same."""
+_ALIKE: Final = 1e-6
+"""The same where a point is judged: rows that hold a goal leave it a little room."""
+_EXPECTED: Final = "NAME=min:EXPRESSION or NAME=max:EXPRESSION, as co2=min:emissions"
+_MOST: Final = 3
+
+
+@dataclass(frozen=True)
+class Pareto:
+    """The front between the goals of a blueprint and further ones."""
+
+    goals: tuple[GoalDef, ...] = ()  # further goals, beside those of the blueprint's own objective
+    points: int = 11  # how many limits along each side of the front
+    kind: ClassVar[str] = "pareto"
+
+    def to_json(self) -> Json:
+        """Return it as JSON has it; the goals are in the blueprint."""
+        return {"points": self.points}
+
+    def begin(self, blueprint: Blueprint, setting: Setting) -> Begun:
+        """Return the front under way.
+
+        Raises EngiagentError when the goals are not two or three linear ones.
+        """
+        if self.points < 2:
+            raise InputError("a front needs at least two points", found=str(self.points))
+        live = Live(with_goals(blueprint, self.goals), (), setting)
+        _refuse_curved(live.program)
+        goals = live.program.goals
+
+        def rows(stored: Checkpoint) -> list[Row]:
+            found = list(_points(live, stored, self.points))
+            records = _judged(goals, [record for _, record in found])
+            ats = ({"at": at} for at, _ in found)
+            return list(zip(ats, records, strict=True))
+
+        return Begun(live, rows, len(goals) + self.points ** (len(goals) - 1))
+
+
+def _points(live: Live, stored: Checkpoint, points: int) -> Iterator[tuple[str, Json]]:
+    """Yield the best of each goal, then points at limits of all goals but the first."""
+    program = live.program
+    _, *others = goals = program.goals
+    ends = []
+    for k, goal in enumerate(goals):
+        order = (goal, *(g for g in goals if g is not goal))
+        end = stored.found(f"end:{k}", _record, live, _in_order(live, order))
+        yield f"best {goal.name}", end
+        if "goals" not in end:
+            return  # without a plan there is no front
+        ends.append(list(end["goals"].values()))
+    low, high = np.min(ends, axis=0), np.max(ends, axis=0)
+    scale = 1.0 / np.maximum(high - low, _SAME * np.maximum(1.0, np.abs(high)))
+    spaced = [np.linspace(low[k], high[k], points).tolist() for k in range(1, len(goals))]
+    at_limits = _at_limits(live, scale)
+    for outer in product(*spaced[1:]):
+        for inner in spaced[0]:
+            limits = [inner, *outer]
+            found = stored.found(f"epsilon:{limits}", _record, live, at_limits(limits))
+            held = zip(others, limits, strict=True)
+            yield ", ".join(f"{goal.name} {round(x, 6):.6g}" for goal, x in held), found
+
+
+Find = Callable[[], SolverResult]
+
+
+def _in_order(live: Live, order: tuple[Goal, ...]) -> Find:
+    """Return what optimises goals one after the other."""
+    program = replace(live.program, method="lexicographic", goals=order)
+    return lambda: solve_goals(program, live.setting.options, live.setting.solve)
+
+
+def _at_limits(
+    live: Live, scale: "np.ndarray[tuple[int], np.dtype[np.float64]]"
+) -> Callable[[list[float]], Find]:
+    """Return what finds the first goal's best at limits, then the others' at no loss to it."""
+    program, options = live.program, live.setting.options
+    first, *others = goals = program.goals
+    one = _with_rows(only(program, first), others)
+    two = _with_rows(replace(only(program, first), sense="minimize", offset=0.0), goals)
+    weights = [0.0, *scale[1:].tolist()]
+    two.cost[:] = sum(_sign(g) * w * g.cost for g, w in zip(goals, weights, strict=True))
+    warm = not program.is_mip and program.is_linear and options.memory_limit_mb is None
+    solve_one, solve_two = (
+        Session(p, options).solve if warm else partial(live.setting.solve, p) for p in (one, two)
+    )
+
+    def find(limits: list[float]) -> SolverResult:
+        _hold(one, others, limits)
+        found: SolverResult = solve_one()
+        if found.x is None:
+            return found
+        best = goal_values(program, found.x)[0].value
+        _hold(two, goals, [best, *limits])
+        better: SolverResult = solve_two()
+        return better if better.x is not None else found
+
+    return lambda limits: lambda: find(limits)
+
+
+def _with_rows(program: Program, goals: Sequence[Goal]) -> Program:
+    """Return a program with a last row for each goal, and changing arrays of its own."""
+    for goal in goals:
+        program = kept(program, goal, goal.offset)
+    return replace(
+        program,
+        cost=program.cost.copy(),
+        row_lower=program.row_lower.copy(),
+        row_upper=program.row_upper.copy(),
+    )
+
+
+def _hold(program: Program, goals: Sequence[Goal], values: Sequence[float]) -> None:
+    """Hold each goal of the last rows at least as good as a value, with a little room."""
+    start = program.row_count - len(goals)
+    for k, (goal, value) in enumerate(zip(goals, values, strict=True)):
+        ends = program.row_upper if goal.sense == "minimize" else program.row_lower
+        ends[start + k] = value + _sign(goal) * ROOM * max(1.0, abs(value)) - goal.offset
+
+
+def _record(live: Live, find: Find) -> Json:
+    try:
+        result = find()
+    except EngiagentError as error:
+        return failed(error)
+    if result.status == "interrupted":
+        raise KeyboardInterrupt
+    if result.x is None:
+        return {"status": result.status, "reason": result.reason}
+    values = goal_values(live.program, result.x)
+    bare = replace(result, objective=values[0].value, row_dual=None, column_dual=None, farkas=None)
+    record = live.record(bare, {})
+    names = {v.name for v in values}
+    record["values"] = {k: v for k, v in record["values"].items() if k not in names}
+    record["goals"] = {v.name: v.value for v in values}
+    record["goal_units"] = {v.name: v.unit for v in values}
+    return {k: v for k, v in record.items() if k not in ("bound", "gap")}
+
+
+def _judged(goals: Sequence[Goal], rows: Sequence[Json]) -> list[Json]:
+    """Say of each point whether it is efficient: none is at least as good in all and new."""
+    known = [k for k, row in enumerate(rows) if row.get("goals")]
+    judged = list(rows)
+    if not known:
+        return judged
+    values = np.array([list(rows[k]["goals"].values()) for k in known])
+    values = values * np.array([_sign(goal) for goal in goals])
+    largest = np.abs(values).max(axis=0)
+    values = values / np.maximum(np.ptp(values, axis=0), 1e-12 + _ALIKE * largest)
+    for position, k in enumerate(known):
+        differences = values - values[position]
+        no_worse = (differences <= _ALIKE).all(axis=1)
+        better = no_worse & (differences < -_ALIKE).any(axis=1)
+        again = no_worse[:position] & ~better[:position]
+        judged[k] = {**rows[k], "efficient": not bool(better.any() or again.any())}
+    return judged
+
+
+def parse_goal(text: str) -> GoalDef:
+    """Read ``NAME=min:EXPRESSION``; InputError when it is none."""
+    name, _, rest = (part.strip() for part in text.partition("="))
+    sense, _, expression = (part.strip() for part in rest.partition(":"))
+    if not (name and expression) or sense not in ("min", "max"):
+        raise InputError("this is no goal", found=repr(text), expected=_EXPECTED)
+    return GoalDef(
+        name=name, sense="minimize" if sense == "min" else "maximize", expression=expression
+    )
+
+
+def with_goals(blueprint: Blueprint, more: tuple[GoalDef, ...]) -> Blueprint:
+    """Return a blueprint with the goals of its objective and further ones, as a front.
+
+    Raises InputError when these are not two or three, or have one name.
+    """
+    objective = blueprint.core.objective_function or ObjectiveDef(sense="minimize")
+    own = tuple(replace(g, weight=None, limit=None, tolerance=None) for g in objective.terms)
+    if not own and objective.expression is not None:
+        name, unit = objective.name or "objective", objective.unit
+        expression = objective.expression
+        own = (GoalDef(name=name, sense=objective.sense, expression=expression, unit=unit),)
+    goals = (*own, *more)
+    names = [goal.name for goal in goals]
+    if not 2 <= len(goals) <= _MOST:
+        raise InputError(
+            f"a front is between two or {_MOST} goals",
+            found=", ".join(names) or "none",
+            expected=f"--goal {_EXPECTED}",
+        )
+    if len(set(names)) != len(names):
+        raise InputError("two goals have one name", found=", ".join(names))
+    changed = replace(
+        objective, name=names[0], expression=None, unit=None, combination="frontier", terms=goals
+    )
+    return blueprint.with_core(objective_function=changed)
+
+
+def _refuse_curved(program: Program) -> None:
+    """Refuse a goal that is not linear: no row could hold it; InputError naming the goal."""
+    curved = bool(np.any(program.products.rows == OBJECTIVE)) or any(
+        bool(np.any(part.row_numbers() < 0)) for part in program.nonlinear
+    )
+    if curved:
+        raise InputError(
+            f"the goal {program.goals[0].name} is not linear",
+            expected="goals that are linear in the variables; piecewise(...) bends one",
+        )
+
+
+def _sign(goal: Goal) -> float:
+    """Return what makes a goal one that is minimised."""
+    return 1.0 if goal.sense == "minimize" else -1.0

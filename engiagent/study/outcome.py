@@ -243,7 +243,7 @@ def run_study(asked: Asked, blueprint: Blueprint, setting: Setting | None = None
     """Solve a programme as often as a study asks, and return what was found, in order.
 
     ``asked``: :class:`~engiagent.study.modes.Cases`, :class:`~engiagent.study.modes.Sweep`,
-    :class:`~engiagent.study.pareto.Pareto` or :class:`~engiagent.study.modes.Sensitivity`.
+    :class:`~engiagent.study.modes.Pareto` or :class:`~engiagent.study.modes.Sensitivity`.
     Raises EngiagentError when the blueprint is wrong, a name leads nowhere, or the folder holds
     another study or cannot be written to.
     """

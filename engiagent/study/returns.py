@@ -14,8 +14,7 @@ from engiagent.blueprint.document import Blueprint, Core, ParameterDef
 from engiagent.errors import EngiagentError
 from engiagent.plant.statement import BASELINE
 from engiagent.solvers.result import SolveOptions
-from engiagent.study.economics.cashflow import annuity_factor, net_present_value
-from engiagent.study.economics.rates import internal_rates
+from engiagent.study.economics.cashflow import annuity_factor, internal_rates, net_present_value
 from engiagent.study.live import Setting
 from engiagent.study.modes import Cases
 from engiagent.study.outcome import Study, run_study

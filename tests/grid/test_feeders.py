@@ -177,3 +177,19 @@ def test_a_column_without_numbers_is_refused(tmp_path: Path) -> None:
     said = refused("grid_time_series", tmp_path, case="ieee13", profiles="day.csv")
     assert "the column 'load' has no numbers" in said
     assert "is empty" in refused("grid_hosting_capacity", tmp_path, case="ieee13", low=1.1, high=1)
+
+
+def test_a_network_of_pandapower_has_its_voltages(tmp_path: Path) -> None:
+    pandapower = pytest.importorskip("pandapower")
+    net = pandapower.create_empty_network()
+    buses = [pandapower.create_bus(net, level) for level in (20, 0.4, 0.4)]
+    pandapower.create_ext_grid(net, buses[0], vm_pu=1.02)
+    pandapower.create_transformer(net, buses[0], buses[1], "0.4 MVA 20/0.4 kV")
+    pandapower.create_line(net, buses[1], buses[2], 0.3, "NAYY 4x150 SE")
+    pandapower.create_load(net, buses[2], 0.1, 0.02)
+    pandapower.runpp(net)
+    pandapower.to_json(net, str(tmp_path / "net.json"))
+    found = call("grid_power_flow", tmp_path, case="net.json")["voltages"]
+    sizes = {v["node"]: v["magnitude_pu"] for v in found}
+    for bus, size in net.res_bus.vm_pu.items():
+        assert sizes[f"b{bus}.1"] == pytest.approx(size, abs=2e-4)

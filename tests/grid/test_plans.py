@@ -156,7 +156,7 @@ def test_a_matpower_file_is_read(tmp_path: Path) -> None:
         ({"case": "case9", "outages": ["1-9"]}, "no branch"),
         ({"case": "case9", "outages": ["g9"]}, "g1 to g3"),
         ({"case": "case9", "loads": ["5=heavy"]}, "cannot be read"),
-        ({"case": "case9", "loads": ["all=9x"]}, "there is no dispatch"),
+        ({"case": "case9", "loads": ["all=9x"]}, "there is no plan"),
     ],
 )
 def test_wrong_cases_say_what_is_wrong(arguments: Any, part: str, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from engiagent.blueprint import Blueprint
 from engiagent.study import Cases, Pareto, Sensitivity, Sweep, run_study
+from engiagent.study.live import Variation
 from engiagent.study.outcome import POINTS as NAME
 from engiagent.study.outcome import Asked
-from engiagent.study.variation import Variation
 from tests.studies.test_pareto import DIRTY, plant
 from tests.studies.test_study import HERE, REPORT, storage
 

@@ -8,7 +8,7 @@ import pytest
 from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError, InputError
 from engiagent.study import Pareto, Setting, Study, run_study
-from engiagent.study.pareto import parse_goal
+from engiagent.study.modes import parse_goal
 from tests.blueprints import blueprint, variable
 
 Json = dict[str, Any]

@@ -7,8 +7,8 @@ import pytest
 from engiagent.blueprint import Blueprint
 from engiagent.errors import InputError
 from engiagent.study import Sensitivity, Setting, Study, run_study
+from engiagent.study.live import Variation, parse_factor
 from engiagent.study.modes import declared_factors, every_parameter
-from engiagent.study.variation import Variation, parse_factor
 from tests.studies.test_study import best, storage, with_value
 
 Json = dict[str, Any]

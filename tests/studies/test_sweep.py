@@ -15,8 +15,8 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.compile import Compiler
 from engiagent.solvers.result import SolveOptions
 from engiagent.study import Setting, Study, Sweep, run_study
+from engiagent.study.live import Variation, points_of
 from engiagent.study.outcome import POINTS as NAME
-from engiagent.study.variation import Variation, points_of
 from tests.studies.test_study import best, storage, with_value
 
 PROBLEMS = Path(__file__).parents[2] / "problems"

@@ -11,7 +11,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.timeaxis import Ints
-from engiagent.errors import EngiagentError
+from engiagent.errors import EngiagentError, InputError
 from engiagent.report.charts.timeline import Axis, Floats, Kind, read_axis, time_label
 from engiagent.solvers.arrays import AnySolution
 from engiagent.solvers.solution import stored_arrays
@@ -158,8 +158,7 @@ def _dimension(plan: Plan, array: Any, dim: str) -> Dimension:
             pass
     if plan.solution is not None and dim in plan.solution.coords:
         return Dimension(read_axis(plan.solution.coords[dim]), array.attrs.get("role") == "state")
-    places = np.arange(array.sizes[dim], dtype=np.float64)
-    return Dimension(Axis(dim, "number", places, tuple(f"{x:g}" for x in places)))
+    raise InputError(f"the schedule runs over {dim}, of which nothing says what it is")
 
 
 def set_dimension(index_set: IndexSet) -> Dimension:

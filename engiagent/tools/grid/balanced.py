@@ -79,13 +79,11 @@ class _Rows:
         self.rows.setdefault(kind, []).append(values)
 
     def data(self) -> dict[str, Any]:
-        found = {}
+        found = {kind: self.make("input", kind, len(rows)) for kind, rows in self.rows.items()}
         for kind, rows in self.rows.items():
-            array = self.make("input", kind, len(rows))
             for k, row in enumerate(rows):
                 for name, value in row.items():
-                    array[name][k] = value
-            found[kind] = array
+                    found[kind][name][k] = value
         return found
 
 

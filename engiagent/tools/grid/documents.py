@@ -1,7 +1,19 @@
 """Blueprints of grids, put together from their parts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from engiagent.blueprint import Blueprint
+from engiagent.errors import EngiagentError
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.program import Program
+from engiagent.run.stages import solve_program
+from engiagent.solvers.result import SolveOptions
+from engiagent.tools.grid.feeders import Floats
 
 
 class Parts:
@@ -78,9 +90,18 @@ class Parts:
         )
 
 
-def document(essence: str, parts: Parts, goal: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a blueprint of one snapshot of a grid."""
-    return {
+def solved(
+    essence: str,
+    parts: Parts,
+    goal: Mapping[str, Any],
+    options: SolveOptions,
+    start: Callable[[Program], Floats] | None = None,
+) -> tuple[str, float, dict[str, Any]]:
+    """Solve a blueprint of one snapshot of a grid: status, objective and series by variable.
+
+    Raises EngiagentError when there is no plan.
+    """
+    document = {
         "schema": "engiagent-blueprint/1",
         "kind": "programme",
         "modeling_context": {
@@ -91,3 +112,11 @@ def document(essence: str, parts: Parts, goal: Mapping[str, Any]) -> dict[str, A
         },
         "core_model_elements": {**vars(parts), "objective_function": dict(goal)},
     }
+    program = compile_blueprint(Blueprint.from_dict(document), Path())
+    if start is not None:
+        options = replace(options, start=start(program))
+    schedule, result = solve_program(program, options)
+    if result.x is None:
+        raise EngiagentError(f"there is no plan: {result.status}, {result.reason}")
+    series = {n: np.atleast_1d(np.asarray(schedule[n].values)) for n in schedule.data_vars}
+    return result.status, float(result.objective or 0.0), series

@@ -8,6 +8,7 @@ import ctypes
 import itertools
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ import numpy.typing as npt
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.plant.source import nearest
+from engiagent.tools.grid.pandapowercase import read
+from engiagent.tools.places import inside
 
 Complex = npt.NDArray[np.complex128]
 Floats = npt.NDArray[np.float64]
@@ -109,7 +112,6 @@ class Flow:
     source: complex  # what the feeder draws from the grid. [kVA]
     losses: complex  # [kVA]
     taps: Mapping[str, float]  # of regulated transformers. [p.u.]
-    iterations: int
 
 
 @dataclass(eq=False)
@@ -151,18 +153,9 @@ class Feeder:
                 f"the power flow of {self.name} has no operating point: the feeder cannot carry "
                 "this load; grid_infeasibility says where what is missing"
             )
-        total, losses = (
-            np.array(self.dss.Circuit.TotalPower()) @ [-1, -1j],
-            np.array(self.dss.Circuit.Losses()) @ [1e-3, 1e-3j],
-        )
-        return Flow(
-            found,
-            self._flows(),
-            complex(total),
-            complex(losses),
-            self._taps(),
-            self.dss.Solution.Iterations(),
-        )
+        total = complex(np.array(self.dss.Circuit.TotalPower()) @ [-1, -1j])
+        losses = complex(np.array(self.dss.Circuit.Losses()) @ [1e-3, 1e-3j])
+        return Flow(found, self._flows(), total, losses, self._taps())
 
     def voltages(self) -> dict[str, complex]:
         """Return the voltages of the last solution by node. [p.u.]."""
@@ -181,18 +174,13 @@ class Feeder:
         """
         if self._added:
             self.command("BatchEdit Generator.eng_.* enabled=no")
-        for node, power in powers.items():
-            bus, _, phase = node.partition(".")
-            phases = [phase] if phase else [n.split(".")[1] for n in self.nodes_of(bus)]
-            own = power / len(phases)
-            for one in phases:
-                kilovolt = self.base(bus) / 1e3
-                self._added += 1
-                self.command(
-                    f"New Generator.eng_{self._added} Bus1={bus}.{one} Phases=1 Conn=Wye Model=1 "
-                    f"kV={kilovolt:.12g} kW={own.real:.15g} kvar={own.imag:.15g} "
-                    "Vminpu=0.1 Vmaxpu=3"
-                )
+        for node, power in self.shared(powers):
+            self._added += 1
+            self.command(
+                f"New Generator.eng_{self._added} Bus1={node} Phases=1 Conn=Wye Model=1 "
+                f"kV={self.base(node) / 1e3:.12g} kW={power.real:.15g} kvar={power.imag:.15g} "
+                "Vminpu=0.1 Vmaxpu=3"
+            )
 
     def draw(self, powers: Mapping[str, complex]) -> None:
         """Give loads other powers by their names. [kVA]."""
@@ -205,6 +193,12 @@ class Feeder:
         if not found:
             raise InputError(f"{self.name} has no bus {bus!r}", expected=nearest(bus, self.bases))
         return found
+
+    def shared(self, powers: Mapping[str, complex]) -> Iterator[tuple[str, complex]]:
+        """Yield powers by node; that of a bus is shared by its phases."""
+        for name, power in powers.items():
+            nodes = [name] if name in self.nodes else self.nodes_of(name)
+            yield from ((node, power / len(nodes)) for node in nodes)
 
     def known(self, node: str) -> str:
         """Return the name of a node or bus; InputError with the nearest when there is none."""
@@ -300,22 +294,15 @@ class Feeder:
             if name.lower() == "none":
                 continue
             self.dss.RegControls.Name(name)
-            transformer, winding = (
-                self.dss.RegControls.Transformer(),
-                self.dss.RegControls.Winding(),
-            )
+            transformer = self.dss.RegControls.Transformer()
             self.dss.Transformers.Name(transformer)
-            self.dss.Transformers.Wdg(winding)
+            self.dss.Transformers.Wdg(self.dss.RegControls.Winding())
             found[transformer.lower()] = self.dss.Transformers.Tap()
         return found
 
     def counts(self) -> dict[str, int]:
         """Return how many elements there are, by class."""
-        found: dict[str, int] = {}
-        for name in self.elements():
-            kind = name.partition(".")[0]
-            found[kind] = found.get(kind, 0) + 1
-        return dict(sorted(found.items()))
+        return dict(sorted(Counter(name.partition(".")[0] for name in self.elements()).items()))
 
 
 @cache
@@ -374,7 +361,10 @@ def opened(case: str, root: Path, *, controlled: bool = False) -> Iterator[Feede
         dss = _engine()
         try:
             dss.Text.Command("Clear")
-            dss.Text.Command(f'Compile "{path}"')
+            for line in read(path) if path.suffix == ".json" else [f'Compile "{path}"']:
+                dss.Text.Command(line)
+        except InputError:
+            raise
         except Exception as error:
             raise InputError(f"OpenDSS cannot read it: {error}", path.name) from None
         if not dss.Basic.NumCircuits():
@@ -387,18 +377,13 @@ def opened(case: str, root: Path, *, controlled: bool = False) -> Iterator[Feede
         for line in [*lines, "BatchEdit Load..* Vminpu=0.1 Vmaxpu=3", "Set MaxControlIter=100"]:
             dss.Text.Command(line)
         dss.Solution.Solve()
-        places = _places(
-            None if shipped is None or not shipped.coordinates else _shipped(shipped.coordinates),
-            dss,
-        )
-        yield Feeder(
-            dss, case, _bases(dss), tuple(n.lower() for n in dss.Circuit.YNodeOrder()), places
-        )
+        beside = shipped.coordinates if shipped is not None else None
+        places = _places(_shipped(beside) if beside else None, dss)
+        nodes = tuple(n.lower() for n in dss.Circuit.YNodeOrder())
+        yield Feeder(dss, case, _bases(dss), nodes, places)
 
 
 def _own(case: str, root: Path) -> Path:
-    from engiagent.tools.places import inside
-
     if "." not in case:
         expected = f"{nearest(case, FEEDERS)}, or an OpenDSS file of the session"
         raise InputError(f"there is no test feeder {case!r}", expected=expected)

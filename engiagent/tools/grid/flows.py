@@ -184,19 +184,13 @@ def violations_of(
     own: Mapping[str, tuple[float, float]] | None = None,
 ) -> list[Json]:
     """Return nodes out of their bands and branches above their rating, the worst first."""
-    found = []
-    for node, value in flow.voltages.items():
-        size = abs(value)
+    found: list[tuple[float, Json]] = []
+    for node, size in ((node, abs(value)) for node, value in flow.voltages.items()):
         least, most = (own or {}).get(node, (own or {}).get(node.partition(".")[0], (low, high)))
         if size < least - 1e-6 or size > most + 1e-6:
             kind, limit = ("low voltage", least) if size < least else ("high voltage", most)
-            excess = abs(size - limit)
-            found.append(
-                (
-                    excess,
-                    {"kind": kind, "place": node, "value": size, "limit": limit, "unit": "p.u."},
-                )
-            )
+            entry = {"kind": kind, "place": node, "value": size, "limit": limit, "unit": "p.u."}
+            found.append((abs(size - limit), entry))
     if loading is not None:
         for name, share in zip(flow.branches.names, flow.branches.loading, strict=True):
             if share > loading + 1e-6:
@@ -220,18 +214,21 @@ def flow_content(feeder: Feeder, flow: Flow) -> Json:
     }
 
 
-def write_rows(root: Path, file: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write a new CSV file below a folder and return its path."""
+def write_new(root: Path, file: str, text: str) -> str:
+    """Write a new file below a folder and return its path."""
     path = below(root, file)
     if path.exists():
         raise InputError("there is such a file already", file, expected="a new one")
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, text.getvalue())
+    write_atomic(path, text)
     return path.relative_to(root).as_posix()
+
+
+def write_rows(root: Path, file: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Write a new CSV file below a folder and return its path."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
+    return write_new(root, file, text.getvalue())
 
 
 # --- tools ---------------------------------------------------------------------------------------
@@ -361,10 +358,8 @@ def grid_power_flow(state: State, given: Json) -> Outcome:
 def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[str, complex]:
     """Return the voltages by another engine, of a feeder that OpenDSS has just solved."""
     units: dict[str, complex] = {}
-    for name, power in (situation.units or {}).items():
-        nodes = [name] if name in feeder.nodes else feeder.nodes_of(name)
-        for node in nodes:
-            units[node] = units.get(node, 0) + power * situation.share / len(nodes)
+    for node, power in feeder.shared(situation.units or {}):
+        units[node] = units.get(node, 0) + power * situation.share
     loads = tuple(feeder.read_loads())
     if engine == "power-grid-model":
         return solve_balanced(feeder, loads, units, situation.factor)
@@ -376,17 +371,9 @@ def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[s
     *stated("feeder", "state", "series", "bands", "rating", pack=PACK),
     returns=record(
         {"case": TEXT, "stamps": TEXTS, "lowest_pu": list_of(NUMBER), "highest_pu": list_of(NUMBER)}
-        | {
-            "active_kw": list_of(NUMBER),
-            "reactive_kvar": list_of(NUMBER),
-            "losses_kw": list_of(NUMBER),
-        }
-        | {
-            "loading": list_of(maybe(NUMBER)),
-            "violations": list_of(COUNT),
-            "energy_kwh": maybe(NUMBER),
-        }
-        | {"losses_kwh": maybe(NUMBER)}
+        | {name: list_of(NUMBER) for name in ("active_kw", "reactive_kvar", "losses_kw")}
+        | {"loading": list_of(maybe(NUMBER)), "violations": list_of(COUNT)}
+        | {"energy_kwh": maybe(NUMBER), "losses_kwh": maybe(NUMBER)}
     ),
 )
 def grid_time_series(state: State, given: Json) -> Outcome:
@@ -414,16 +401,9 @@ def grid_time_series(state: State, given: Json) -> Outcome:
                     *(flow.losses.real, float(worst) if np.isfinite(worst) else None, len(wrong)),
                 )
             )
-    names = (
-        "lowest_pu",
-        "highest_pu",
-        "active_kw",
-        "reactive_kvar",
-        "losses_kw",
-        "loading",
-        "violations",
-    )
-    content |= {name: [row[k] for row in rows] for k, name in enumerate(names)}
+    names = ("lowest_pu", "highest_pu", "active_kw", "reactive_kvar", "losses_kw")
+    columns = enumerate((*names, "loading", "violations"))
+    content |= {name: [row[k] for row in rows] for k, name in columns}
     hours = _hours(stamps)
     content["energy_kwh"] = None if hours is None else sum(r[2] for r in rows) * hours
     content["losses_kwh"] = None if hours is None else sum(r[4] for r in rows) * hours

@@ -2,22 +2,22 @@
 
 import csv
 import io
+import itertools
 import json
-import math
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.io.files import write_atomic
 from engiagent.io.schemawords import COUNT, NUMBER, TEXT, maybe, record
+from engiagent.report.charts import Axis, Curve, Panel, document
 from engiagent.report.charts.markup import Element, element, render
 from engiagent.tools.grid.feeders import Feeder, Flow
-from engiagent.tools.grid.flows import PACK, apply, situated
+from engiagent.tools.grid.flows import PACK, apply, situated, write_new
 from engiagent.tools.modelling import plain
-from engiagent.tools.places import below, inside
+from engiagent.tools.places import inside
 from engiagent.tools.registry import Json, Outcome, State, tool
 from engiagent.tools.site.arguments import stated
 
@@ -28,7 +28,6 @@ _EDGE: Final = 30.0
 _KEY: Final = 60.0
 _COLOURS: Final = ((33, 102, 172), (230, 230, 230), (178, 24, 43))
 """From low over middle to high, to be told apart by the colour-blind too."""
-_PHASES: Final = {"1": "#1b6ca8", "2": "#b2562a", "3": "#4f7d3a"}
 _UNITS: Final = {"voltage": "p.u.", "loading": "1", "curtailed": "kW", "slack": "A"}
 
 
@@ -45,20 +44,17 @@ def _values(feeder: Feeder, flow: Flow, given: Json, state: State) -> dict[str, 
         return {bus: max(own, key=lambda v: abs(v - 1)) for bus, own in found.items()}
     if "values" not in given:
         raise InputError(f"a map of what is {colour} needs values", expected="values=FILE.csv")
-    rows = list(csv.DictReader(io.StringIO(inside(state.root, given["values"]).read_text("utf-8"))))
+    wanted = ("available_kw", "power_kw") if colour == "curtailed" else ("slack_a",)
+    text = inside(state.root, given["values"]).read_text("utf-8")
     sums: dict[str, float] = {}
-    for row in rows:
+    for row in csv.DictReader(io.StringIO(text)):
         try:
-            own = (
-                float(row["available_kw"]) - float(row["power_kw"])
-                if colour == "curtailed"
-                else float(row["slack_a"])
-            )
-        except (KeyError, TypeError, ValueError):
-            wanted = "node, available_kw, power_kw" if colour == "curtailed" else "node, slack_a"
-            raise InputError("the table cannot be read", given["values"], expected=wanted) from None
-        bus = feeder.known(row["node"]).partition(".")[0]
-        sums[bus] = sums.get(bus, 0.0) + own
+            bus = feeder.known(row["node"]).partition(".")[0]
+            first, *rest = (float(row[name]) for name in wanted)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            expected = ", ".join(("node", *wanted))
+            raise InputError("it cannot be read", given["values"], expected=expected) from None
+        sums[bus] = sums.get(bus, 0.0) + first - sum(rest)
     return sums
 
 
@@ -68,38 +64,37 @@ def places(feeder: Feeder) -> dict[str, tuple[float, float]]:
     A bus without coordinates stands at the mean of its neighbours that have some.
     """
     known = dict(feeder.coordinates)
-    links: dict[str, list[str]] = {bus: [] for bus in feeder.bases}
-    for branch in feeder.branches:
-        links[branch.ends[0]].append(branch.ends[1])
-        links[branch.ends[1]].append(branch.ends[0])
-    if len(known) < len(links) / 2:
-        return _layers(links)
-    left = [bus for bus in links if bus not in known]
-    for _ in left:
-        for bus in [b for b in left if b not in known]:
-            near = [known[n] for n in links[bus] if n in known]
+    if len(known) < len(feeder.bases) / 2:
+        rows: Counter[int] = Counter()
+        for bus, depth, _ in _walked(feeder):
+            known[bus] = (float(depth), float(rows[depth]))
+            rows[depth] += 1
+        return known
+    for _ in feeder.bases:
+        for bus in [b for b in feeder.bases if b not in known]:
+            ends = (branch.ends for branch in feeder.branches if bus in branch.ends)
+            near = [known[n] for n in itertools.chain(*ends) if n in known]
             if near:
-                known[bus] = (
-                    float(np.mean([x for x, _ in near])),
-                    float(np.mean([y for _, y in near])),
-                )
-    return {bus: known[bus] for bus in links if bus in known}
+                x, y = np.mean(near, axis=0)
+                known[bus] = (float(x), float(y))
+    return {bus: known[bus] for bus in feeder.bases if bus in known}
 
 
-def _layers(links: Mapping[str, list[str]]) -> dict[str, tuple[float, float]]:
-    depth, found = {next(iter(links)): 0}, {}
-    rows: dict[int, int] = {}
-    queue = deque(depth)
+def _walked(feeder: Feeder) -> Iterator[tuple[str, int, float]]:
+    """Yield the buses from the source on, each with how many branches and how far away it is."""
+    links: dict[str, list[tuple[str, float]]] = {bus: [] for bus in feeder.bases}
+    for branch in feeder.branches:
+        for here, there in (branch.ends, branch.ends[::-1]):
+            links[here].append((there, branch.length))
+    first = next(iter(links))
+    seen, queue = {first}, deque([(first, 0, 0.0)])
     while queue:
-        bus = queue.popleft()
-        row = rows.setdefault(depth[bus], 0)
-        rows[depth[bus]] = row + 1
-        found[bus] = (float(depth[bus]), float(row))
-        for other in links[bus]:
-            if other not in depth:
-                depth[other] = depth[bus] + 1
-                queue.append(other)
-    return found
+        bus, depth, far = queue.popleft()
+        yield bus, depth, far
+        for other, length in links[bus]:
+            if other not in seen:
+                seen.add(other)
+                queue.append((other, depth + 1, far + length))
 
 
 def _shade(value: float, low: float, middle: float, high: float) -> str:
@@ -146,13 +141,10 @@ def topology(feeder: Feeder, values: Mapping[str, float], colour: str) -> Elemen
             drawn.append(_word(bus, px + 7, py - 5))
     drawn += _scale(least, middle, most, _UNITS[colour])
     ends = f"from {least:.4g} to {most:.4g} {_UNITS[colour]}"
-    return _picture(f"Map of {feeder.name} coloured by {colour}, {ends}", drawn)
-
-
-def _picture(label: str, drawn: Sequence[Element]) -> Element:
     about: dict[str, str | float] = {"role": "img", "font-family": "sans-serif"}
     about |= {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {_WIDTH:g} {_HEIGHT:g}"}
-    return element("svg", element("title", label), *drawn, **about)
+    title = element("title", f"Map of {feeder.name} coloured by {colour}, {ends}")
+    return element("svg", title, *drawn, **about)
 
 
 def _word(text: str, x: float, y: float, **more: str | float) -> Element:
@@ -176,59 +168,31 @@ def _scale(least: float, middle: float, most: float, unit: str) -> list[Element]
     return found
 
 
-def distances(feeder: Feeder) -> dict[str, float]:
-    """Return how far buses are from the source along the lines, in the lines' own length."""
-    links: dict[str, list[tuple[str, float]]] = {bus: [] for bus in feeder.bases}
-    for branch in feeder.branches:
-        links[branch.ends[0]].append((branch.ends[1], branch.length))
-        links[branch.ends[1]].append((branch.ends[0], branch.length))
-    first = next(iter(links))
-    found, queue = {first: 0.0}, deque([first])
-    while queue:
-        bus = queue.popleft()
-        for other, length in links[bus]:
-            if other not in found:
-                found[other] = found[bus] + length
-                queue.append(other)
-    return found
-
-
-def profile(feeder: Feeder, flow: Flow, low: float, high: float) -> Element:
-    """Return the voltages of the nodes over the distance from the source as SVG."""
-    far = distances(feeder)
-    sizes = {n: abs(v) for n, v in flow.voltages.items() if n.partition(".")[0] in far}
-    least, most = min([low, *sizes.values()]) - 0.005, max([high, *sizes.values()]) + 0.005
-    length = max(far.values()) or 1.0
-
-    def at(bus: str, value: float) -> tuple[float, float]:
-        x = 60 + (_WIDTH - 90) * far[bus] / length
-        return x, 20 + (_HEIGHT - 80) * (most - value) / (most - least)
-
-    drawn = []
-    for limit in (low, high):
-        y = at(next(iter(far)), limit)[1]
-        line: dict[str, str | float] = {"x1": 60, "x2": _WIDTH - 30, "y1": y, "y2": y}
-        drawn.append(element("line", **line, stroke="#777", **{"stroke-dasharray": "5 4"}))
-        drawn.append(_word(f"{limit:g}", 20, y + 4))
-    for branch in feeder.branches:
-        a, b = branch.ends
-        for phase, tone in _PHASES.items():
-            nodes = f"{a}.{phase}", f"{b}.{phase}"
-            if all(node in branch.nodes and node in sizes for node in nodes):
-                (ax, ay), (bx, by) = at(a, sizes[nodes[0]]), at(b, sizes[nodes[1]])
-                title = element("title", f"{branch.name}, phase {phase}")
-                drawn.append(element("line", title, x1=ax, y1=ay, x2=bx, y2=by, stroke=tone))
-    for node, value in sizes.items():
-        bus, _, phase = node.partition(".")
-        x, y = at(bus, value)
-        title = element("title", f"{node}: {value:.5g} p.u.")
-        drawn.append(element("circle", title, cx=x, cy=y, r=2.5, fill=_PHASES.get(phase, "#777")))
-    for k, (phase, tone) in enumerate(_PHASES.items()):
-        drawn.append(_word(f"phase {phase}", 60 + 90 * k, _HEIGHT - 12, fill=tone))
-    far_end = f"{length:.4g} from the source"
-    drawn.append(_word(far_end, _WIDTH - 30, _HEIGHT - 32, **{"text-anchor": "end"}))
-    ends = f"from {min(sizes.values()):.4f} to {max(sizes.values()):.4f} p.u."
-    return _picture(f"Voltages of {feeder.name} along the feeder, {ends}", drawn)
+def profile(feeder: Feeder, flow: Flow, low: float, high: float) -> Panel:
+    """Return the voltages of the nodes over the distance from the source, a line a branch."""
+    far = {bus: length for bus, _, length in _walked(feeder)}
+    ends = np.array([0.0, max(far.values()) or 1.0])
+    curves = [
+        Curve(name, ends, np.full(2, limit), "line", "limit")
+        for name, limit in (("lowest allowed", low), ("highest allowed", high))
+    ]
+    for phase in "123":
+        points: list[tuple[float, float]] = []
+        for branch in feeder.branches:
+            nodes = [f"{bus}.{phase}" for bus in branch.ends]
+            if (
+                all(n in branch.nodes and n in flow.voltages for n in nodes)
+                and branch.ends[0] in far
+            ):
+                pairs = zip(branch.ends, nodes, strict=True)
+                points += [(far[bus], abs(flow.voltages[node])) for bus, node in pairs]
+                points.append((points[-1][0], np.nan))  # a gap before the next branch
+        if points:
+            x, y = np.transpose(points)
+            curves.append(Curve(f"phase {phase}", x, y, "line", marks=True))
+    axis = Axis("distance from the source", "value", np.zeros(0), ())
+    title = f"{feeder.name}: voltages along the feeder"
+    return Panel(title, "p.u.", axis, tuple(curves), close=True)
 
 
 def geojson(feeder: Feeder, values: Mapping[str, float], colour: str) -> str:
@@ -245,15 +209,6 @@ def geojson(feeder: Feeder, values: Mapping[str, float], colour: str) -> str:
             shape = {"type": "LineString", "coordinates": [list(where[e]) for e in branch.ends]}
             features.append({"type": "Feature", "properties": own, "geometry": shape})
     return json.dumps({"type": "FeatureCollection", "features": features})
-
-
-def _written(state: State, given: Json, text: str) -> str:
-    path = below(state.root, given["file"])
-    if path.exists():
-        raise InputError("there is such a file already", given["file"], expected="a new one")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, text)
-    return path.relative_to(state.root).as_posix()
 
 
 @tool(
@@ -276,18 +231,16 @@ def grid_map(state: State, given: Json) -> Outcome:
     with situated(state, given) as (feeder, situation):
         flow = apply(feeder, situation)
         values = _values(feeder, flow, given, state)
-        geographic = given["file"].endswith(("json", "geojson"))
-        text = (
-            geojson(feeder, values, colour)
-            if geographic
-            else str(render(topology(feeder, values, colour)))
-        )
-        least, most = min(values.values(), default=math.nan), max(values.values(), default=math.nan)
+        if given["file"].endswith("json"):
+            text = geojson(feeder, values, colour)
+        else:
+            text = str(render(topology(feeder, values, colour)))
         content = {
             **{"case": feeder.name, "colour": colour, "buses": len(places(feeder))},
-            **{"least": least if values else None, "most": most if values else None},
+            "least": min(values.values(), default=None),
+            "most": max(values.values(), default=None),
         }
-    return Outcome(plain(content), {}, (_written(state, given, text),))
+    return Outcome(plain(content), {}, (write_new(state.root, given["file"], text),))
 
 
 @tool(
@@ -301,6 +254,7 @@ def grid_profile(state: State, given: Json) -> Outcome:
     with situated(state, given) as (feeder, situation):
         flow = apply(feeder, situation)
         drawn = profile(feeder, flow, given.get("low", 0.95), given.get("high", 1.05))
+        text = document([drawn], drawn.title)
         sizes = [abs(v) for v in flow.voltages.values()]
         content = {"case": feeder.name, "lowest_pu": min(sizes), "highest_pu": max(sizes)}
-    return Outcome(plain(content), {}, (_written(state, given, str(render(drawn))),))
+    return Outcome(plain(content), {}, (write_new(state.root, given["file"], text),))

@@ -5,6 +5,7 @@ zero-sequence data, as SimBench's, those of the positive sequence stand in, whic
 balanced states only.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,7 @@ STIFF: Final = 1e8
 """The short-circuit power of a grid that states none. [MVA]."""
 
 
-def read(path: Path) -> str:
+def read(path: Path) -> list[str]:
     """Return the commands of OpenDSS for a network in a file; InputError when it cannot be read."""
     try:
         import pandapower
@@ -30,20 +31,12 @@ def read(path: Path) -> str:
         net = pandapower.from_json(str(path))
     except Exception as error:  # of its reader, which has many
         raise InputError(f"pandapower cannot read it: {error}", path.name) from None
-    return to_opendss(net)
-
-
-def to_opendss(net: Any) -> str:
-    """Return the commands of OpenDSS for a network of pandapower.
-
-    Raises InputError for elements that are not read.
-    """
     for name in net:
         table = net[name]
         rows = hasattr(table, "empty") and not table.empty and "in_service" in table
         if rows and name not in _READ and not name.startswith(("res_", "_")):
-            raise InputError(f"the network has elements that are not read: {name}")
-    return "\n".join(_commands(net)) + "\n"
+            raise InputError(f"the network has elements that are not read: {name}", path.name)
+    return list(_commands(net))
 
 
 def _commands(net: Any) -> Iterator[str]:
@@ -151,8 +144,6 @@ def _loads(net: Any) -> Iterator[str]:
 
 
 def _places(net: Any) -> Iterator[tuple[int, tuple[float, float]]]:
-    import json
-
     for bus, text in net.bus.get("geo", {}).items():
         if isinstance(text, str):
             x, y = json.loads(text)["coordinates"][:2]

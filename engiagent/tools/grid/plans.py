@@ -34,8 +34,14 @@ from engiagent.tools.grid.flows import (
     violations_of,
     write_rows,
 )
-from engiagent.tools.grid.linear import solve_linear
-from engiagent.tools.grid.programmes import Answer, Bands, Question, Unit, solve_question
+from engiagent.tools.grid.programmes import (
+    Answer,
+    Bands,
+    Question,
+    Unit,
+    solve_linear,
+    solve_question,
+)
 from engiagent.tools.grid.transmission import Case, executed, optimal_flow
 from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.registry import Json, Outcome, State, tool
@@ -53,6 +59,12 @@ _EXECUTED: Final = record(
     {"difference_pu": NUMBER, "reproduced": FLAG, "violations": list_of(OBJECT)}
     | {"lowest_pu": NUMBER, "highest_pu": NUMBER, "loading": maybe(NUMBER)}
 )
+_GENERATOR: Final = record(
+    {"name": TEXT, "bus": TEXT, "active_mw": NUMBER, "reactive_mvar": NUMBER}
+)
+_LOADED: Final = record(
+    {"name": TEXT, "flow_mva": NUMBER, "rating_mva": maybe(NUMBER), "loading": maybe(NUMBER)}
+)
 _STAMP: Final = record(
     {"stamp": maybe(TEXT), "status": TEXT, "objective": NUMBER, "units": list_of(_UNIT)}
     | {"hosted_kw": NUMBER, "curtailed_kw": NUMBER, "executed": _EXECUTED}
@@ -63,15 +75,13 @@ def _units(feeder: Feeder, given: Json, share: float) -> list[Unit]:
     """Return what units are there at one time: one a node, those of a bus on each of its phases."""
     listed = numbers(given.get("available"), "what is available")
     own_power = given.get("power", 100.0)
-    powers = {feeder.known(name): power for name, power in listed.items()} or {
-        load.nodes[0]: own_power for load in feeder.loads
-    }
-    found = []
-    for name, power in powers.items():
-        nodes = [name] if name in feeder.nodes else feeder.nodes_of(name)
-        own = power * share / len(nodes)
-        found += [Unit(_id(n), n, own, own * given.get("reactive", 0.0)) for n in nodes]
-    return found
+    powers: dict[str, complex] = {feeder.known(name): power for name, power in listed.items()}
+    powers = powers or {load.nodes[0]: own_power for load in feeder.loads}
+    reactive = given.get("reactive", 0.0) * share
+    return [
+        Unit(_id(node), node, power.real * share, power.real * reactive)
+        for node, power in feeder.shared(powers)
+    ]
 
 
 def _id(node: str) -> str:
@@ -228,11 +238,8 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
         flow = _with_slack(feeder, now, answer)
         content = {
             **{"case": feeder.name, "norm": norm, "status": answer.status},
-            **{
-                "objective": answer.objective,
-                "feasible": not slack,
-                "nodes_with_slack": len(slack),
-            },
+            **{"objective": answer.objective, "feasible": not slack},
+            "nodes_with_slack": len(slack),
             "total_a": sum(abs(v) for v in slack.values()),
             "buses": _worst_buses(slack)[: given.get("buses", 5)],
             "executed": _executed(feeder, flow, answer.voltages, bands, given, SAME),
@@ -246,12 +253,8 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
 
 def _fixed_units(feeder: Feeder, now: Situation) -> list[Unit]:
     """Return the units of a situation as ones that feed in all they have."""
-    found = []
-    for name, power in (now.units or {}).items():
-        nodes = [name] if name in feeder.nodes else feeder.nodes_of(name)
-        own = power.real * now.share / len(nodes)
-        found += [Unit(_id(n), n, own, fixed=True) for n in nodes]
-    return found
+    powers = feeder.shared(now.units or {})
+    return [Unit(_id(node), node, power.real * now.share, fixed=True) for node, power in powers]
 
 
 def _worst_buses(slack: Mapping[str, complex]) -> list[Json]:
@@ -326,24 +329,9 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
     SECONDS,
     returns=record(
         {"case": TEXT, "formulation": TEXT, "status": TEXT, "cost": NUMBER, "load_mw": NUMBER}
-        | {
-            "generators": list_of(
-                record({"name": TEXT, "bus": TEXT, "active_mw": NUMBER, "reactive_mvar": NUMBER})
-            )
-        }
+        | {"generators": list_of(_GENERATOR)}
         | {"buses": list_of(record({"bus": TEXT, "magnitude_pu": NUMBER, "angle_deg": NUMBER}))}
-        | {
-            "branches": list_of(
-                record(
-                    {
-                        "name": TEXT,
-                        "flow_mva": NUMBER,
-                        "rating_mva": maybe(NUMBER),
-                        "loading": maybe(NUMBER),
-                    }
-                )
-            )
-        }
+        | {"branches": list_of(_LOADED)}
         | {"executed": maybe(by_name(NUMBER))}
     ),
 )
@@ -352,13 +340,10 @@ def grid_opf(state: State, given: Json) -> Outcome:
 
     An AC dispatch is executed by PYPOWER's power flow: how far its voltages and powers are from it.
     """
-    case = Case.load(given["case"], state.root)
-    case = case.with_loads(entries(given.get("loads"))).with_limits(
-        numbers(given.get("limits"), "limit")
-    )
-    case = case.with_costs(entries(given.get("costs"))).without(
-        [t.lower() for t in given.get("outages", ())]
-    )
+    case = Case.load(given["case"], state.root).with_loads(entries(given.get("loads")))
+    case = case.with_limits(numbers(given.get("limits"), "limit"))
+    case = case.with_costs(entries(given.get("costs")))
+    case = case.without([name.lower() for name in given.get("outages", ())])
     formulation = given.get("formulation", "ac")
     found = optimal_flow(case, formulation, given.get("time_limit", 60.0))
     live = case.in_service()
@@ -368,21 +353,14 @@ def grid_opf(state: State, given: Json) -> Outcome:
         for n, row, p, q in zip(names, live.gen, found.active, found.reactive, strict=True)
     ]
     buses = [
-        {
-            "bus": f"{int(n)}",
-            "magnitude_pu": float(abs(v)),
-            "angle_deg": float(np.angle(v, deg=True)),
-        }
-        for n, v in zip(live.bus[:, 0], found.voltages, strict=True)
+        {"bus": f"{int(n)}", "magnitude_pu": abs(v), "angle_deg": float(np.angle(v, deg=True))}
+        for n, v in zip(live.bus[:, 0], found.voltages.tolist(), strict=True)
     ]
     branches: list[Any] = []
-    for row, flow in zip(live.branch, found.flows, strict=True):
-        rating = float(row[5]) or None
-        share = None if rating is None else float(flow) / rating
-        name = f"{int(row[0])}-{int(row[1])}"
-        branches.append(
-            {"name": name, "flow_mva": float(flow), "rating_mva": rating, "loading": share}
-        )
+    for row, flow in zip(live.branch, found.flows.tolist(), strict=True):
+        rating, name = float(row[5]) or None, f"{int(row[0])}-{int(row[1])}"
+        share = None if rating is None else flow / rating
+        branches.append({"name": name, "flow_mva": flow, "rating_mva": rating, "loading": share})
     content = {
         **{"case": case.name, "formulation": formulation, "status": found.status},
         **{"cost": found.objective, "load_mw": float(live.bus[:, 2].sum())},

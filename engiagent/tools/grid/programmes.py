@@ -8,22 +8,28 @@ A blueprint over the nodes of a :class:`Network`, per unit on 100 kVA: rectangul
 with slack currents :math:`s` only where infeasibility is asked for. Powers of constant-power loads
 make it nonconvex: a solution is a local optimum, and nothing is claimed before OpenDSS executes it.
 Source: M. Jereminov et al., doi:10.1109/TPWRS.2019.2947374 (slack currents).
+
+LinDist3Flow is a first and fast answer: squares of voltages linear in the powers of units,
+
+.. math::
+    v_i = v_i^0 + 2 \operatorname{Re} \sum_j e^{-j\theta_i} Z_{ij} e^{j\theta_j} \overline{s_j}
+
+with the impedances between nodes :math:`Z = Y^{-1}` (in a radial feeder those of the common path),
+the voltages :math:`v^0` and angles :math:`\theta` of the power flow without the units. Losses that
+the units cause are left out. Source: M. D. Sankur et al., arXiv:1606.04492.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
+from scipy.sparse.linalg import splu
 
-from engiagent.blueprint import Blueprint
 from engiagent.errors import EngiagentError
-from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
-from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
-from engiagent.tools.grid.documents import Parts, document
+from engiagent.tools.grid.documents import Parts, solved
 from engiagent.tools.grid.feeders import Feeder, Floats, Load
 from engiagent.tools.grid.network import Network, Reduced, load_current
 
@@ -84,7 +90,6 @@ class Answer:
     voltages: Mapping[str, complex]  # by node that is left. [p.u.]
     powers: Mapping[str, complex]  # of units, by their names. [kVA]
     slack: Mapping[str, complex]  # currents by node. [A]
-    blueprint: Blueprint
 
 
 def solve_question(feeder: Feeder, question: Question, seconds: float = 60.0) -> Answer:
@@ -100,14 +105,9 @@ def solve_question(feeder: Feeder, question: Question, seconds: float = 60.0) ->
     ]
     units = [replace(u, node=reduced.stands[u.node]) for u in question.units]
     made = _Made(feeder, reduced, loads, units, question)
-    blueprint = Blueprint.from_dict(made.document())
-    program = compile_blueprint(blueprint, Path())
-    start = made.start(program)
-    options = SolveOptions(time_limit=seconds, backend="ipopt", start=start)
-    schedule, result = solve_program(program, options)
-    if result.x is None:
-        raise EngiagentError(f"there is no plan: {result.status}, {result.reason}")
-    series = {n: np.atleast_1d(np.asarray(schedule[n].values)) for n in schedule.data_vars}
+    essence = f"{'Injection' if question.slack is None else 'Infeasibility'} of {feeder.name}"
+    options = SolveOptions(time_limit=seconds, backend="ipopt")
+    status, objective, series = solved(essence, made.parts(), made.goal(), options, made.start)
     voltages = series["e"] + 1j * series["f"]
     values = voltages * np.array(network.bases)
     left = {n: complex(v) for n, v in zip(network.nodes, values, strict=True)}
@@ -121,18 +121,17 @@ def solve_question(feeder: Feeder, question: Question, seconds: float = 60.0) ->
         values = series["power"] + 1j * series["reactive"]
         powers = {u.name: complex(v) for u, v in zip(units, values, strict=True)}
     return Answer(
-        result.status,
-        float(result.objective or 0.0),
+        status,
+        objective,
         {n: v / feeder.base(n) for n, v in reduced.voltages(left).items()},
         powers,
         {n: complex(v) for n, v in slack.items()},
-        blueprint,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Made:
-    """The document of a question, and a point to start from."""
+    """The blueprint of a question in parts, and a point to start from."""
 
     feeder: Feeder
     reduced: Reduced
@@ -150,8 +149,8 @@ class _Made:
         """The current that is 1 per unit at each node. [A]."""
         return BASE * 1e3 / np.array(self.network.bases)
 
-    def document(self) -> dict[str, Any]:
-        """Return the blueprint."""
+    def parts(self) -> Parts:
+        """Return all of the blueprint but its goal."""
         parts = Parts()
         flows = ["I_re[n]", "I_im[n]"]
         self._nodes(parts)
@@ -173,9 +172,7 @@ class _Made:
             self._ratings(parts)
         if self.question.price is not None:
             self._source(parts)
-        slack = self.question.slack is not None
-        essence = f"{'Infeasibility' if slack else 'Injection'} of {self.feeder.name}"
-        return document(essence, parts, self._goal())
+        return parts
 
     def _nodes(self, parts: Parts) -> None:
         network, bases = self.network, np.array(self.network.bases)
@@ -293,12 +290,12 @@ class _Made:
         names = [f"b{k}" for k in range(len(rows))]
         entries = [
             (name, node, value)
-            for name, row in zip(names, rows, strict=True)
-            for node, value in row.admittance.items()
+            for name, (row, _) in zip(names, rows, strict=True)
+            for node, value in row.items()
         ]
         pairs = [entry[:2] for entry in entries]
         values = np.array([entry[2] for entry in entries])
-        constant = np.array([row.constant for row in rows])
+        constant = np.array([constant for _, constant in rows])
         parts.labels("K", names)
         parts.tuples("Z", ["K", "N"], pairs)
         parts.table("Z_re", "Z", pairs, values.real, "admittance over the rating, real")
@@ -313,7 +310,8 @@ class _Made:
         rule = f"kr[k]*kr[k] + ki[k]*ki[k] <= {self.question.loading**2:.15g}"
         parts.rule("rating", ["k in K"], rule, "Resource Capacity")
 
-    def _goal(self) -> dict[str, Any]:
+    def goal(self) -> dict[str, Any]:
+        """Return the least slack, curtailment or cost."""
         if self.question.slack is not None:
             terms = ("slack_re[n]", "slack_im[n]")
             square = self.question.norm == "L2"
@@ -324,19 +322,13 @@ class _Made:
         power = f"{BASE:g}[kW]*sum(e[n]*sr[n] + f[n]*si[n] for n in Source)"
         total = f"{self.question.price}[EUR/MWh]*{power}"
         paid = "sum(cost[u]*power[u] for u in U)"
-        return {
-            "name": "cost",
-            "sense": "minimize",
-            "expression": f"{total} + {paid}",
-            "unit": "EUR/h",
-        }
+        goal = {"name": "cost", "sense": "minimize", "unit": "EUR/h"}
+        return {**goal, "expression": f"{total} + {paid}"}
 
     def _source(self, parts: Parts) -> None:
         """Add the currents of the source, whose energy is paid for, and what the units' costs."""
-        network, bases = (
-            self.network,
-            dict(zip(self.network.nodes, self.network.bases, strict=True)),
-        )
+        network = self.network
+        bases = dict(zip(network.nodes, network.bases, strict=True))
         pairs = list(network.behind)
         values = np.array([y * bases[m] * bases[n] for (m, n), y in network.behind.items()])
         values = values / (BASE * 1e3)
@@ -368,11 +360,8 @@ class _Made:
             drawn.append(self.question.factor * load_current(load, across) / self.amperes[a])
             if load.model in (4, 5):
                 sizes.append(abs(across) / network.bases[a])
-        values = {
-            **{"e": voltage.real, "f": voltage.imag},
-            **{"ir": np.real(drawn), "ii": np.imag(drawn)},
-        }
-        values["size"] = np.array(sizes)
+        values = {"e": voltage.real, "f": voltage.imag, "size": np.array(sizes)}
+        values |= {"ir": np.real(drawn), "ii": np.imag(drawn)}
         point: Floats = np.clip(0.0, program.column_lower, program.column_upper)
         for block in program.columns:
             if block.name in values and block.size == len(values[block.name]):
@@ -404,17 +393,11 @@ def curtailment(norm: Norm) -> dict[str, Any]:
     return {"name": "curtailed", "sense": "minimize", "expression": formula, "unit": unit}
 
 
-@dataclass(frozen=True)
-class Rating:
-    """One phase of a branch: its current over its rating, from the voltages per unit."""
+def ratings(feeder: Feeder, reduced: Reduced) -> Iterator[tuple[dict[str, complex], complex]]:
+    """Yield the current over the rating of each phase of a branch that has one and is not stiff.
 
-    branch: str
-    admittance: Mapping[str, complex]
-    constant: complex
-
-
-def ratings(feeder: Feeder, reduced: Reduced) -> Iterator[Rating]:
-    """Yield the phases of branches that have a rating and are not stiff."""
+    It is linear in the voltages per unit: coefficients by node, and a constant.
+    """
     bases = dict(zip(reduced.network.nodes, reduced.network.bases, strict=True))
     for branch in feeder.branches:
         if not np.isfinite(branch.rating):
@@ -440,4 +423,49 @@ def ratings(feeder: Feeder, reduced: Reduced) -> Iterator[Rating]:
                 for other, factor in terms.items():
                     share = primitive[k, j] * factor * bases[other] / most
                     row[other] = row.get(other, 0j) + share
-            yield Rating(branch.name, row, constant)
+            yield row, constant
+
+
+def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> Answer:
+    """Return the least curtailment with linearised voltages; ratings are not in it.
+
+    Raises EngiagentError when there is none.
+    """
+    if question.bands is None or not np.isinf(question.loading):
+        raise EngiagentError("the linear method has voltage bands and no ratings of branches")
+    network = Network.of(feeder)
+    place = {name: k for k, name in enumerate(network.nodes)}
+    solver, bases = splu(network.admittance), np.array(network.bases)
+    at = [place[unit.node] for unit in question.units]
+    columns = np.zeros((len(place), len(at)), complex)
+    columns[at, range(len(at))] = 1.0
+    impedance = solver.solve(columns)  # [V/A]
+    angles = np.exp(1j * np.angle(network.start))
+    rotated = np.conj(angles)[:, None] * impedance * angles[at][None, :]
+    factor = 2e3 * rotated / (bases[:, None] * bases[at][None, :])  # [1/kVA]
+    square = np.abs(network.start / bases) ** 2
+    # Nodes that no unit moves, as beside the source, are as they are.
+    moved = [k for k in range(len(place)) if np.abs(factor[k]).max(initial=0.0) > 1e-9]
+    nodes = [network.nodes[k] for k in moved]
+    parts = Parts()
+    parts.labels("N", nodes)
+    unit_parts(parts, question.units)
+    pairs = [(node, unit.name) for node in nodes for unit in question.units]
+    parts.tuples("S", ["N", "U"], pairs)
+    parts.table(
+        "R", "S", pairs, factor[moved].real.ravel(), "voltage square by active power", "1/kW"
+    )
+    parts.table("X", "S", pairs, factor[moved].imag.ravel(), "voltage square by reactive", "1/kW")
+    parts.table("v0", "N", nodes, square[moved], "voltage square without units")
+    low, high = np.transpose([question.bands.of(node) for node in nodes])
+    parts.table("low", "N", nodes, np.minimum(low**2, square[moved]), "lowest square")
+    parts.table("high", "N", nodes, np.maximum(high**2, square[moved]), "highest square")
+    total = "v0[n] + sum(R[i, u]*power[u] + X[i, u]*reactive[u] for (i, u) in S if i == n)"
+    parts.rule("band", ["n in N"], f"low[n] <= {total} <= high[n]", "Resource Capacity")
+    essence, options = f"Hosting capacity of {feeder.name}", SolveOptions(time_limit=seconds)
+    status, objective, series = solved(essence, parts, curtailment(question.norm), options)
+    values = series["power"] + 1j * series["reactive"]
+    powers = {u.name: complex(v) for u, v in zip(question.units, values, strict=True)}
+    found = square + np.real(np.conj(values) @ factor.T)
+    voltages = {n: complex(np.sqrt(max(found[place[n]], 0.0))) for n in network.nodes}
+    return Answer(status, objective, voltages, powers, {})

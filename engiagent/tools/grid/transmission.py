@@ -16,14 +16,12 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from engiagent.blueprint import Blueprint
 from engiagent.environment.interface import quiet
 from engiagent.errors import EngiagentError, InputError
-from engiagent.formulations.compile import compile_blueprint
+from engiagent.formulations.program import Program
 from engiagent.plant.source import nearest
-from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
-from engiagent.tools.grid.documents import Parts
+from engiagent.tools.grid.documents import Parts, solved
 from engiagent.tools.grid.feeders import Floats
 from engiagent.tools.places import inside
 
@@ -189,49 +187,36 @@ class Dispatch:
     reactive: Floats  # [Mvar]
     voltages: np.ndarray  # complex, by bus. [p.u.]
     flows: Floats  # the greater of both ends, by branch in service. [MVA]
-    prices: Floats | None  # of active power by bus. [currency/MWh]
-    blueprint: Blueprint
 
 
 def optimal_flow(case: Case, formulation: Formulation, seconds: float = 60.0) -> Dispatch:
     """Return the dispatch of least cost; EngiagentError when none is found."""
     live = case.in_service()
     made = _Made(live, formulation)
-    blueprint = Blueprint.from_dict(made.document())
-    program = compile_blueprint(blueprint, Path())
-    backend = "ipopt" if formulation == "ac" else None
-    point = np.clip(0.0, program.column_lower, program.column_upper)
-    for block in program.columns:
-        if block.name == "e":
-            point[block.start : block.stop] = 1.0
-        elif block.name in ("p", "q"):
-            low, high = (
-                a[block.start : block.stop] for a in (program.column_lower, program.column_upper)
-            )
-            point[block.start : block.stop] = (low + high) / 2
-    options = SolveOptions(time_limit=seconds, backend=backend)
+    parts, goal = made.parts()
+    essence = f"{formulation.upper()} optimal power flow of {case.name}"
+    options = SolveOptions(time_limit=seconds, backend="ipopt" if formulation == "ac" else None)
+    start = _start if formulation == "ac" else None
+    status, objective, found = solved(essence, parts, goal, options, start)
     if formulation == "ac":
-        options = replace(options, start=point)
-    schedule, result = solve_program(program, options)
-    if result.x is None:
-        raise EngiagentError(f"there is no dispatch: {result.status}, {result.reason}")
-    found = {n: np.atleast_1d(np.asarray(schedule[n].values)) for n in schedule.data_vars}
-    if formulation == "ac":
-        voltages = found["e"] + 1j * found["f"]
-        reactive = found["q"] * live.base
+        voltages, reactive = found["e"] + 1j * found["f"], found["q"] * live.base
     else:
-        voltages = np.exp(1j * found["angle"])
-        reactive = np.zeros(len(live.gen))
-    return Dispatch(
-        result.status,
-        float(result.objective or 0.0),
-        found["p"] * live.base,
-        reactive,
-        voltages,
-        made.loading(voltages),
-        None,
-        blueprint,
-    )
+        voltages, reactive = np.exp(1j * found["angle"]), np.zeros(len(live.gen))
+    active, flows = found["p"] * live.base, made.loading(voltages)
+    return Dispatch(status, objective, active, reactive, voltages, flows)
+
+
+def _start(program: Program) -> Floats:
+    """Return a point of flat voltages, with generators in the middle of their ranges."""
+    low, high = program.column_lower, program.column_upper
+    point: Floats = np.clip(0.0, low, high)
+    for block in program.columns:
+        own = slice(block.start, block.stop)
+        if block.name == "e":
+            point[own] = 1.0
+        elif block.name in ("p", "q"):
+            point[own] = (low[own] + high[own]) / 2
+    return point
 
 
 def admittances(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -261,7 +246,8 @@ class _Made:
         """The names of the buses."""
         return [f"{int(n)}" for n in self.case.bus[:, 0]]
 
-    def document(self) -> dict[str, Any]:
+    def parts(self) -> tuple[Parts, dict[str, Any]]:
+        """Return all of the blueprint, and its goal."""
         parts, case = Parts(), self.case
         units = [f"g{k + 1}" for k in range(len(case.gen))]
         parts.labels("N", self.buses)
@@ -276,21 +262,7 @@ class _Made:
             self._ac(parts, units)
         else:
             self._dc(parts)
-        goal = self._goal(parts, units)
-        kind = "AC" if self.formulation == "ac" else "DC"
-        return {
-            "schema": "engiagent-blueprint/1",
-            "kind": "programme",
-            "modeling_context": {
-                "problem_essence": f"{kind} optimal power flow of {case.name}",
-                "engineering_domain": "transmission grid",
-                "modeling_paradigm": "nonlinear programme"
-                if kind == "AC"
-                else "quadratic programme",
-                "solution_scope": "one snapshot, per unit of the case's base",
-            },
-            "core_model_elements": {**vars(parts), "objective_function": goal},
-        }
+        return parts, self._goal(parts, units)
 
     def _ac(self, parts: Parts, units: Sequence[str]) -> None:
         case = self.case
