@@ -32,12 +32,12 @@ from engiagent.tools.grid.flows import (
     profiles_of,
     situated,
     violations_of,
-    write_rows,
 )
 from engiagent.tools.grid.linear import solve_linear
 from engiagent.tools.grid.programmes import Answer, Bands, Question, Unit, solve_question
 from engiagent.tools.grid.transmission import Case, executed, optimal_flow
 from engiagent.tools.modelling import SECONDS, plain
+from engiagent.tools.places import write_rows
 from engiagent.tools.registry import Json, Outcome, State, tool
 from engiagent.tools.site.arguments import stated
 
