@@ -61,44 +61,46 @@ def pv_yield(state: State, given: Json) -> Outcome:
     Irradiance in the plane by pvlib (Perez, reflection of the beam by Fresnel), power by the array
     that plans and checker use (PVWatts, cells by Faiman).
     """
-    try:
-        with quiet():
-            import pandas as pd
-            import pvlib
-    except ImportError:
-        raise _missing("pvlib") from None
     radiation = ("global_horizontal", "direct_normal", "diffuse_horizontal")
     names = (*(f"{name}_radiation" for name in radiation), "dry_bulb_temperature", "wind_speed")
     weather, about, columns = _weather(state, given["weather"], *names)
-    whole, direct, diffuse, air, wind = columns
     array = PvArray(
         dc_capacity=given["dc_capacity"],
         ac_capacity=given.get("ac_capacity", np.inf),
         losses=given.get("losses", PVWATTS_LOSS),
     )
+    with quiet():
+        light = _light(weather, columns, given)
+    power = array.power(light, *columns[3:])
+    rated = min(array.dc_capacity, array.ac_capacity)
+    notes = [f"losses of {array.losses:.4g} between cells and inverter; no fade, no snow, no shade"]
+    return _yielded(state, given, weather, about, power, rated, notes)
+
+
+def _light(weather: Weather, columns: list[Floats], given: Json) -> Floats:
+    """Return the irradiance in the plane of an array after reflection. [W/m²]."""
+    try:
+        import pandas as pd
+        import pvlib
+    except ImportError:
+        raise _missing("pvlib") from None
     local = pd.to_datetime(
         {"year": _YEAR, "month": weather.month, "day": weather.day, "hour": weather.hour}
     )
     middle = pd.DatetimeIndex(local + pd.Timedelta(hours=0.5 - weather.offset), tz="UTC")
     sun = pvlib.solarposition.get_solarposition(middle, weather.latitude, weather.longitude)
-    tilt, azimuth = given["tilt"], given["azimuth"]
+    whole, direct, diffuse = columns[:3]
+    place = given["tilt"], given["azimuth"], sun["apparent_zenith"], sun["azimuth"]
     plane = pvlib.irradiance.get_total_irradiance(
-        tilt,
-        azimuth,
-        sun["apparent_zenith"],
-        sun["azimuth"],
+        *place,
         **{"dni": direct, "ghi": whole, "dhi": diffuse},
         dni_extra=pvlib.irradiance.get_extra_radiation(middle),
         model="perez",
         albedo=given.get("albedo", 0.2),
     )
-    angle = pvlib.irradiance.aoi(tilt, azimuth, sun["apparent_zenith"], sun["azimuth"])
-    beam = plane["poa_direct"] * pvlib.iam.physical(angle)
-    light = np.nan_to_num((beam + plane["poa_diffuse"]).to_numpy())
-    power = array.power(np.maximum(light, 0.0), air, wind)
-    rated = min(array.dc_capacity, array.ac_capacity)
-    notes = [f"losses of {array.losses:.4g} between cells and inverter; no fade, no snow, no shade"]
-    return _yielded(state, given, weather, about, power, rated, notes)
+    beam = plane["poa_direct"] * pvlib.iam.physical(pvlib.irradiance.aoi(*place))
+    found = np.nan_to_num((beam + plane["poa_diffuse"]).to_numpy())
+    return np.asarray(np.maximum(found, 0.0))
 
 
 @tool("write", *stated("wind", pack=PACK), returns=_RETURNS, repeatable=False)
