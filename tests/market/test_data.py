@@ -65,7 +65,7 @@ ATTACKS = {
     "a long string": "SELECT repeat('x', 2000000000)",
     "a long list": "SELECT list(range) FROM range(1000000000)",
     "a product": "SELECT count(*) FROM de_2019 a, de_2019 b, de_2019 c",
-    "a recursion": "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT sum(x) FROM t",
+    "a recursion": "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) FROM t",
 }
 
 
@@ -100,19 +100,19 @@ def test_longer_periods_are_those_of_pandas(
 ) -> None:
     for how in ("mean", "sum", "min", "max"):
         found = called(tmp_path, "market_resample", series="de_2019#price", to=length, how=how)
-        named = {"label": "left", "closed": "left"} if length == "week" else {}
-        wanted = getattr(prices.resample(rule, **named), how)()
+        wanted = getattr(prices.resample(rule, label="left", closed="left"), how)()
         assert found["values"] == pytest.approx(wanted.tolist())
         assert found["starts"] == [str(stamp)[: len(found["starts"][0])] for stamp in wanted.index]
 
 
 def test_statistics_are_those_of_pandas(tmp_path: Path, prices: pd.Series) -> None:
     found = called(tmp_path, "market_statistics", prices="de_2019#price", spread=3)
-    days = prices.groupby(prices.index.date)
+    stamps = pd.DatetimeIndex(prices.index)
+    days = prices.groupby(stamps.date)
     spreads = days.apply(lambda day: day.nlargest(3).mean() - day.nsmallest(3).mean())
     assert found["mean_daily_spread"] == pytest.approx(spreads.mean())
     assert found["largest_daily_spread_on"] == str(spreads.idxmax())
     assert found["negative_periods"] == 211
     assert (found["lowest"], found["highest"]) == (-90.01, 121.46)
-    hours = prices.groupby(prices.index.hour).mean()
+    hours = prices.groupby(stamps.hour).mean()
     assert found["mean_by_hour"] == pytest.approx(hours.tolist())

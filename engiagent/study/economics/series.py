@@ -1,6 +1,5 @@
 """A column of a table with its time stamps: prices, powers, factors of even periods."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,7 +81,7 @@ def same_periods(one: Series, other: Series) -> None:
         raise InputError("the periods are others", other.file, found=found, expected=expected)
 
 
-def _stamps(table: TableFile, file: str) -> tuple[Floats, Sequence[str]]:
+def _stamps(table: TableFile, file: str) -> tuple[Floats, tuple[str, ...]]:
     for column in table.columns.values():
         if column.is_text and len(column) > 0 and parse_stamp(column.texts()[0]) is not None:
             texts = column.texts()

@@ -7,10 +7,10 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -41,7 +41,12 @@ SOURCE: Final = record(
 _LENGTHS: Final = {"hour": 13, "day": 10, "month": 7, "year": 4}
 """Letters of a stamp that tell such periods apart."""
 _QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
-_HOW: Final = {"mean": np.mean, "sum": np.sum, "min": np.min, "max": np.max}
+_HOW: Final[Mapping[str, Callable[[Floats], Any]]] = {
+    "mean": np.mean,
+    "sum": np.sum,
+    "min": np.min,
+    "max": np.max,
+}
 
 
 def series_of(state: State, text: str, unit: str | None = None) -> tuple[Series, Json]:
@@ -110,7 +115,7 @@ def market_schema(state: State, given: Json) -> Outcome:
         columns = con.execute(f'DESCRIBE "{name}"').fetchall()
         listed.append(
             {"table": name, "file": file, "about": _ABOUT.get(name, "")}
-            | {"rows": con.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]}
+            | {"rows": con.table(name).shape[0]}
             | {"columns": [{"name": column[0], "type": column[1]} for column in columns]}
         )
     return Outcome(plain({"tables": listed}))
@@ -137,8 +142,8 @@ def market_query(state: State, given: Json) -> Outcome:
             command, input=json.dumps(request), capture_output=True, text=True, timeout=seconds
         )
     except subprocess.TimeoutExpired:
-        expected = "a smaller one, or a larger time_limit"
-        raise InputError(f"the query took longer than {seconds:g} s", expected=expected) from None
+        said, smaller = f"the query took longer than {seconds:g} s", "a smaller one, or more time"
+        raise InputError(said, expected=smaller) from None
     if ran.returncode or len(ran.stdout) > _MOST_CHARACTERS:
         raise InputError("the query takes too much memory", expected="fewer or smaller cells")
     found = json.loads(ran.stdout)

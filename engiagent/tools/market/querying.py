@@ -20,8 +20,8 @@ PROCESS_MB = 2048  # of all, since strings that functions make are on no account
 
 def database(tables: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
     """Return a database of tables, by name the path of each, that reaches nothing else any more."""
-    settings = {"memory_limit": f"{MEMORY_MB}MB", "threads": 1, "python_enable_replacements": False}
-    con = duckdb.connect(":memory:", config=settings)
+    con = duckdb.connect(":memory:", config={"memory_limit": f"{MEMORY_MB}MB", "threads": 1})
+    con.execute("SET python_enable_replacements = false")
     for name, path in tables.items():
         reader = "read_parquet" if path.endswith(".parquet") else "read_csv"
         try:
