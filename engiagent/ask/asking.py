@@ -43,6 +43,7 @@ class Inquiry:
     answers: Mapping[str, Any] = field(default_factory=dict)
     clarify: Clarify | None = None  # who is asked about the arguments that stay open
     watch: Watch = field(default_factory=Watch)
+    without: frozenset[str] = frozenset()  # groups of tools that are not offered
 
     def by_model(self, asking: Asking, budget: Budget) -> Answered:
         """Have a model plan and write the answer.
@@ -53,7 +54,7 @@ class Inquiry:
         engine = asking.engine(self.folder.path, budget)
         model = Model(engine, asking.model, self._tell)
         with self._opened() as session:
-            staff = Staff()
+            staff = Staff(without=self.without)
             execution = Execution(session, staff, self._tell, watch=self.watch)
             planner = Planner(self.question, model, staff, execution)
             execution.replan = planner.replan
@@ -68,7 +69,9 @@ class Inquiry:
     def by_plan(self, plan: Plan) -> Answered:
         """Execute a plan as it stands."""
         with self._opened() as session:
-            execution = Execution(session, Staff(), self._tell, watch=self.watch)
+            execution = Execution(
+                session, Staff(without=self.without), self._tell, watch=self.watch
+            )
             draft = self._executed(plan, execution)
             if not draft.questions:
                 draft = answered(draft, plan.findings, plan.prose)

@@ -71,6 +71,7 @@ _SUITE: Final = record(
     {
         "plannings": list_of({"enum": list(PLANNINGS)}),
         "repetitions": {"type": "integer", "minimum": 1},
+        "without": TEXTS,
     },
 )
 
@@ -108,6 +109,7 @@ class AskSuite:
     cases: tuple[Case, ...]
     plannings: tuple[str, ...]
     repetitions: int
+    without: frozenset[str]  # groups of tools that are not offered
     digest: str
 
 
@@ -124,7 +126,8 @@ def load_suite(path: Path) -> AskSuite:
     cases = tuple(_case(entry, path) for entry in found["cases"])
     plannings = tuple(found.get("plannings", PLANNINGS))
     digest = sha256(text.encode()).hexdigest()
-    return AskSuite(found["name"], cases, plannings, found.get("repetitions", 1), digest)
+    without = frozenset(found.get("without", ()))
+    return AskSuite(found["name"], cases, plannings, found.get("repetitions", 1), without, digest)
 
 
 def _case(entry: Json, path: Path) -> Case:
@@ -173,7 +176,7 @@ def run_suite(
     with checkpoints(folder / "runs.sqlite") as store:
         for cell, case in _cells(suite, asking.model or "cards"):
             before = None if replay else stored(store, suite.digest, cell)
-            row = before or _row(case, cell, folder, asking, replay=replay)
+            row = before or _row(case, cell, folder, asking, suite.without, replay=replay)
             if before is None and not replay:
                 store_result(store, suite.digest, cell, row)
             rows.append(row)
@@ -189,7 +192,9 @@ def _cells(suite: AskSuite, engine: str) -> Iterator[tuple[Cell, Case]]:
                 yield Cell(case.test_id, engine, planning, repetition), case
 
 
-def _row(case: Case, cell: Cell, folder: Path, asking: Asking, *, replay: bool) -> Json:
+def _row(
+    case: Case, cell: Cell, folder: Path, asking: Asking, without: frozenset[str], *, replay: bool
+) -> Json:
     """Run one cell and score it; a run that ends in an error scores nothing."""
     place = folder / case.test_id / cell.planning / str(cell.repetition)
     row: Json = {"case": case.test_id, "category": case.category, "planning": cell.planning}
@@ -199,7 +204,7 @@ def _row(case: Case, cell: Cell, folder: Path, asking: Asking, *, replay: bool) 
         asked = replace(asking, replay=place) if replay else asking
         begun = time.perf_counter()
         try:
-            found = _answered(case, cell, target, asked)
+            found = _answered(case, cell, target, asked, without)
         except EngiagentError as error:
             return {**row, **_NOTHING, "reason": str(error)[:300]}
         stages = _stages(target, time.perf_counter() - begun)
@@ -211,14 +216,16 @@ def _row(case: Case, cell: Cell, folder: Path, asking: Asking, *, replay: bool) 
     return {**row, **asdict(measured), **more, **stages, "reason": "; ".join(found.not_done)}
 
 
-def _answered(case: Case, cell: Cell, target: Path, asking: Asking) -> Answered:
+def _answered(
+    case: Case, cell: Cell, target: Path, asking: Asking, without: frozenset[str]
+) -> Answered:
     planning: Any = cell.planning
     asked = {"question": case.request, "planning": planning, "answers": dict(case.answers)}
     folder = RunFolder.create(target, "ask", {**asked, "model": asking.model}, force=True)
     place = folder.path / WORKSPACE
     with opened(place) as session:
         case.prepare(session)
-    inquiry = Inquiry(folder, case.request, planning, place, case.answers)
+    inquiry = Inquiry(folder, case.request, planning, place, case.answers, without=without)
     return inquiry.by_model(asking, Budget())
 
 

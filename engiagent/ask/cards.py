@@ -5,7 +5,7 @@ rights: tools that read, and tools that write into the session's own workspace a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from engiagent.errors import InputError
 from engiagent.io.files import packaged_yaml
 from engiagent.io.schemawords import TEXT, TEXTS, record
-from engiagent.tools.registry import Json, Tool, tools
+from engiagent.tools.registry import Json, Tool, groups, tools
 
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 _NAME: Final[Json] = {"type": "string", "pattern": "^[a-z][a-z0-9_-]{0,39}$"}
@@ -64,8 +64,8 @@ def read_card(entry: Any, file: str) -> Card:
     if error is not None:
         raise InputError(f"{error.json_path}: {error.message[:200]}", file)
     known = tools()
-    groups = {tool.group for tool in known.values()}
-    for what, names, there in (("tool", entry["tools"], known), ("group", entry["groups"], groups)):
+    asked = (("tool", entry["tools"], known), ("group", entry["groups"], groups()))
+    for what, names, there in asked:
         for name in names:
             if name not in there:
                 said = f"there is no {what} {name!r}"
@@ -85,14 +85,32 @@ def packaged() -> Mapping[str, Card]:
 
 @dataclass
 class Staff:
-    """The specialists of one question; those hired for it are in ``hired``."""
+    """The specialists of one question; those hired for it are in ``hired``.
+
+    ``without`` are groups of tools that no one may call and no model is shown.
+    """
 
     cards: dict[str, Card] = field(default_factory=lambda: dict(packaged()))
     hired: list[Json] = field(default_factory=list)
+    without: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        odd = self.without - groups().keys()
+        if odd:
+            said = f"there is no group of tools {min(odd)!r}"
+            raise InputError(said, expected=", ".join(groups()))
+        for name, card in self.cards.items():
+            left = tuple(group for group in card.groups if group not in self.without)
+            self.cards[name] = replace(card, groups=left)
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools that may be planned, by name."""
+        return {name: t for name, t in tools().items() if t.group not in self.without}
 
     def refusal(self, agent: str, tool: str) -> str | None:
         """Return why an agent may not call a tool; None when it may."""
-        known = tools()
+        known = self.tools
         if tool not in known:
             return f"there is no tool {tool!r}"
         if agent not in self.cards:

@@ -25,7 +25,7 @@ from engiagent.ask.requests import (
     step_of_reply,
 )
 from engiagent.errors import InputError
-from engiagent.tools.registry import Json, tools
+from engiagent.tools.registry import Json
 
 Planning = Literal["two-stage", "one-stage", "decentralised"]
 PLANNINGS: Final[tuple[Planning, ...]] = ("two-stage", "one-stage", "decentralised")
@@ -53,14 +53,14 @@ class Planner:
         shown = "\n".join(f"- {w.name}: {w.text} ({w.chain})" for w in known)
         sections = [*self._situation(), ("Known workflows", shown)]
         agents = [("Agents", agents_text(self.staff.cards.values()))]
-        names = [("Tools", names_text(tools().values()))]
+        names = [("Tools", names_text(self.staff.tools.values()))]
         outline, alike = self.model.ask("plan-names", [*agents, *names, *sections], self._outlined)
         chosen = dict.fromkeys(entry["tool"] for entry in outline)
         examples = "\n\n".join(plan_text(w.plan) for w in known if w.name in alike)
         lines = (f"{e['id']} {e['agent']} {e['tool']}: {e['task']}" for e in outline)
         return self._arguments(
             [
-                ("Tools", schemas_text(tools()[name] for name in chosen)),
+                ("Tools", schemas_text(self.staff.tools[name] for name in chosen)),
                 ("Examples of plans", examples),
                 *self._situation(),
                 ("Chosen calls", "\n".join(lines)),
@@ -71,7 +71,7 @@ class Planner:
         """Return the plan, written with the schemas of all tools at once."""
         agents = agents_text(self.staff.cards.values())
         examples = _examples(similar(self.question))
-        every = schemas_text(tools().values())
+        every = schemas_text(self.staff.tools.values())
         sections = [("Agents", agents), ("Tools", every), ("Examples of plans", examples)]
         return self._arguments([*sections, *self._situation()])
 
@@ -106,10 +106,11 @@ class Planner:
     def replan(self, execution: Execution, failed: Step, why: str) -> Sequence[Step] | None:
         """Return the steps from a failed one on; None where no call can help."""
         made = [call.tool for call in execution.calls]
-        known = [tools()[name] for name in dict.fromkeys([failed.tool, *made]) if name in tools()]
+        named, offered = dict.fromkeys([failed.tool, *made]), self.staff.tools
+        known = [offered[name] for name in named if name in offered]
         sections = [
             ("Agents", agents_text(self.staff.cards.values())),
-            ("Tools", names_text(tools().values())),
+            ("Tools", names_text(self.staff.tools.values())),
             ("Arguments", schemas_text(known)),
             *self._situation(),
             ("Calls made", calls_text(execution.calls)),

@@ -55,6 +55,12 @@ _CODES = {"answered": ExitCode.FEASIBLE, "partial": ExitCode.UNDECIDED, "open": 
     metavar="FILE",
     help="Values of open arguments, YAML: step.argument or argument: value.",
 )
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="GROUP",
+    help="A group of tools that is not offered, as market; repeatable.",
+)
 @options.folder_option("--out", "The folder of the answer; a new one below runs/ without it.")
 @options.as_json
 def ask(
@@ -68,6 +74,7 @@ def ask(
     max_tokens: int | None,
     replay: Path | None,
     answers_file: Path | None,
+    without: tuple[str, ...],
     out: Path | None,
     as_json: bool,
 ) -> int:
@@ -88,12 +95,15 @@ def ask(
     if known is None:
         asking.ready()
     given = before.get("answers", {}) | ({} if answers_file is None else read_answers(answers_file))
+    hidden = list(without or before.get("without", ()))
     asked = {"question": text, "planning": way, "model": asking.model, "answers": given}
+    asked["without"] = hidden
     folder = RunFolder.create(out, "ask", {"engine": engine, **asked})
     with moving_line() as show:
         watch = Watch(show and (lambda seconds, said: show(said)))
         clarify = None if as_json or not sys.stdin.isatty() else clarified
-        inquiry = Inquiry(folder, str(text), way, session, given, clarify, watch)
+        about: Any = (folder, str(text), way, session, given, clarify, watch, frozenset(hidden))
+        inquiry = Inquiry(*about)
         if known is not None:
             return _finished(folder, lambda: inquiry.by_plan(known), as_json)
         budget = replace(Budget(), tokens=max_tokens)

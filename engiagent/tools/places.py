@@ -1,14 +1,16 @@
 """What several tools share: paths below the session's folder, and schemas of answers."""
 
+import csv
+import io
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from engiagent.errors import InputError
-from engiagent.io.files import inside_parts
+from engiagent.io.files import inside_parts, write_atomic
 from engiagent.io.schemawords import Json, maybe
 from engiagent.tools.registry import shape
 
@@ -52,6 +54,23 @@ def files_below(root: Path, relative: str) -> tuple[str, ...]:
     """Return the files of a folder below ``root``, by their paths from there."""
     found = (path for path in (root / relative).rglob("*") if path.is_file())
     return tuple(sorted(path.relative_to(root).as_posix() for path in found))
+
+
+def write_new(root: Path, file: str, text: str) -> str:
+    """Write a new file below a folder and return its path."""
+    path = below(root, file)
+    if path.exists():
+        raise InputError("there is such a file already", file, expected="a new one")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, text)
+    return path.relative_to(root).as_posix()
+
+
+def write_rows(root: Path, file: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Write a new CSV file below a folder and return its path."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
+    return write_new(root, file, text.getvalue())
 
 
 WORDS: Final[dict[str, Json]] = {

@@ -107,6 +107,7 @@ def test_prices_that_are_no_years_are_refused(tmp_path: Path) -> None:
         read_prices(path, "price")
     with pytest.raises(InputError, match="no time stamps"):
         read_prices(path, "price", unit="EUR/MWh")
+    path.write_text("time,price\n2023-01-01,1\n2023-01-02,2\n", encoding="utf-8")
     with pytest.raises(InputError, match="no price of energy"):
         read_prices(path, "price", unit="kW")
     path.write_text("time,price [EUR/MWh]\n2023-01-01,1\n2023-01-02,2\n", encoding="utf-8")

@@ -18,16 +18,14 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.io.tabular import TableFile, read_table
+from engiagent.run.stages import solve_program
+from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import SolveOptions
-from engiagent.solvers.solving import solve
 from engiagent.study.economics.cashflow import Floats, cash_flows
-from engiagent.units.unit import CURRENCIES, conversion, parse_unit
+from engiagent.study.economics.series import HOUR, read_series
 
-HOUR = 3600.0
 YEAR_HOURS = 8760.0
 
 
@@ -58,11 +56,17 @@ class Storage:
 
 @dataclass(frozen=True)
 class YearOfArbitrage:
-    """A year's earnings."""
+    """A year's earnings, and how they are made."""
 
     year: str  # its name, as 2021
     earnings: float  # sales less purchases less wear. [money]
     status: str  # ``optimal``, or ``feasible`` when a limit ended the solve before a proof
+    blueprint: Blueprint
+    schedule: SolutionArrays
+
+    def power(self, way: str) -> Floats:
+        """Return the power of ``charge`` or ``discharge``, shape (N,). [kW]."""
+        return np.asarray(self.schedule[f"battery_{way}"].values, dtype=np.float64)
 
 
 def arbitrage(
@@ -72,25 +76,38 @@ def arbitrage(
     step_hours: float = 1.0,
     year: str = "",
     options: SolveOptions | None = None,
+    initial: float | None = None,
+    energy_cost: float | None = None,
 ) -> YearOfArbitrage:
     """Return the most that a battery earns on given prices.
 
     ``prices``: of each period, shape (N,). [money/kWh] ``storage``: the battery. ``step_hours``:
-    length of a period. Above 0. [h] ``year``: what to call it. ``options``: for the solver. Raises
-    InputError when a price is not finite or the step not above 0; EngiagentError when the solver
-    finds no schedule within its limits.
+    length of a period. Above 0. [h] ``year``: what to call it. ``options``: for the solver.
+    ``initial``: content at the start; the least content without it. [kWh] ``energy_cost``: where
+    the rated energy is to be chosen, from 0 to that of the storage, what it costs over these
+    periods [money/kWh]; it then works over all of it and may charge and discharge at once, so that
+    the earnings are a bound from above where prices are below 0. Raises InputError when a price is
+    not finite or the step not above 0; EngiagentError when the solver finds no schedule in time.
     """
     series = cash_flows(prices)
     if not (np.isfinite(step_hours) and step_hours > 0):
         raise InputError(f"the step is {step_hours} h; give a length above 0, as 0.25")
-    program = compile_blueprint(_blueprint(series, storage, step_hours))
-    result = solve(program, options or SolveOptions(), isolate=False)
+    blueprint = _blueprint(series, storage, step_hours, initial, energy_cost)
+    program = compile_blueprint(blueprint)
+    schedule, result = solve_program(program, options or SolveOptions(), isolate=False)
     if result.x is None:
         raise EngiagentError(f"the arbitrage of {year or 'this year'}: {result.reason}")
-    return YearOfArbitrage(year, program.objective_at(result.x), result.status)
+    earnings = program.objective_at(result.x)
+    return YearOfArbitrage(year, earnings, result.status, blueprint, schedule)
 
 
-def _blueprint(prices: Floats, storage: Storage, step_hours: float) -> Blueprint:
+def _blueprint(
+    prices: Floats,
+    storage: Storage,
+    step_hours: float,
+    initial: float | None,
+    energy_cost: float | None,
+) -> Blueprint:
     energy, one_way = storage.power * storage.hours, float(np.sqrt(storage.round_trip))
     step = f"{step_hours * HOUR:.9g} s"
     time = {"name": "T", "kind": "time", "start": "2001-01-01T00:00", "step": step}
@@ -102,24 +119,32 @@ def _blueprint(prices: Floats, storage: Storage, step_hours: float) -> Blueprint
         "discharge_power_max": storage.power,
         "charge_efficiency": one_way,
         "discharge_efficiency": one_way,
-        "initial_energy": storage.least * energy,
+        "initial_energy": storage.least * energy if initial is None else initial,
         "minimum_energy": storage.least * energy,
         "maximum_energy": storage.most * energy,
     }
-    if (prices < 0).any() and storage.round_trip < 1:
+    if (prices < 0).any() and storage.round_trip < 1 and energy_cost is None:
         below = {"name": "T_below", "kind": "subset", "of": "T", "binder": "t"}
         sets.append(below | {"where": "price[t] < 0"})
         battery["options"] = {"exclusive_on": "T_below"}
     sold, bought = "battery_discharge[t]", "battery_charge[t]"
     gain = f"price[t]*({sold} - {bought}) - {storage.wear!r}[USD/kWh]*{sold}"
+    goal, sizes = f"sum(({gain})*dt(t) for t in T)", []
+    if energy_cost is not None:
+        sizes = [{"name": "energy", "unit": "kWh", "lower": 0, "upper": energy}]
+        battery["parameters"] |= {"energy_capacity": "energy", "initial_energy": 0}
+        for name in ("minimum_energy", "maximum_energy"):
+            del battery["parameters"][name]
+        goal += f" - {energy_cost!r}[USD/kWh]*energy"
     price = {"name": "price", "index": ["T"], "value": prices.tolist(), "unit": "USD/kWh"}
-    goal = {"name": "earnings", "sense": "maximize", "unit": "USD"}
     core = {
         "sets": sets,
         "parameters": [price],
-        "decision_variables": [],
+        "decision_variables": sizes,
         "components": [battery],
-        "objective_function": goal | {"expression": f"sum(({gain})*dt(t) for t in T)"},
+        "objective_function": {
+            **{"name": "earnings", "sense": "maximize", "unit": "USD", "expression": goal}
+        },
         "constraints": [],
     }
     context = {"problem_essence": "arbitrage of a battery"}
@@ -147,43 +172,13 @@ def read_prices(path: Path, column: str, *, unit: str | None = None) -> Prices:
     where the header names none. Raises InputError when there is no unit, there are no time stamps
     or uneven ones, or a year is not whole.
     """
-    table = read_table(path.parent, path.name)
-    found = table.column(column)
-    text = found.unit_text or unit
-    if not text:
-        raise InputError(
-            "the prices have no unit", path.name, expected="a header as 'price [EUR/MWh]', or one"
-        )
-    given = parse_unit(text)
-    alike = (w for w in CURRENCIES if parse_unit(f"{w}/kWh").dimension == given.dimension)
-    currency = next(alike, None)
-    if currency is None:
-        raise InputError(f"{text} is no price of energy", expected="a unit as EUR/MWh")
-    factor, shift = conversion(given, parse_unit(f"{currency}/kWh"))
-    values = found.numbers() * factor + shift
-    if not np.isfinite(values).all():
-        raise found.error(int(np.argmin(np.isfinite(values))), "no price")
-    seconds, names = _stamps(table, path.name)
-    steps = np.diff(seconds)
-    if not len(steps) or np.any(steps != steps[0]) or steps[0] <= 0:
-        place = int(np.argmax(steps != steps[0])) + 1 if len(steps) else 0
-        raise InputError(f"the time stamps are not even at row {place + 1}", path.name)
-    step = float(steps[0]) / HOUR
+    series = read_series(path, column, unit)
+    values, currency = series.prices()
+    step, names = series.step_hours, series.parts(4)
     years = {name: values[names == name] for name in dict.fromkeys(names.tolist())}
-    for name, series in years.items():
+    for name, own in years.items():
         # A year by the clock may lack an hour, or have one more, where zones change their time.
-        if not YEAR_HOURS - 1 - 1e-6 <= len(series) * step <= YEAR_HOURS + 25 + 1e-6:
-            text = f"the prices of {name} cover {len(series) * step:g} h"
+        if not YEAR_HOURS - 1 - 1e-6 <= len(own) * step <= YEAR_HOURS + 25 + 1e-6:
+            text = f"the prices of {name} cover {len(own) * step:g} h"
             raise InputError(text, path.name, expected="whole calendar years")
     return Prices(years, step, currency)
-
-
-def _stamps(table: TableFile, file: str) -> tuple[Floats, "np.ndarray[Any, np.dtype[np.str_]]"]:
-    for column in table.columns.values():
-        if column.is_text and len(column) > 0 and parse_stamp(column.texts()[0]) is not None:
-            texts = column.texts()
-            seconds, _ = stamp_seconds(texts)
-            if not np.isfinite(seconds).all():
-                raise column.error(int(np.argmin(np.isfinite(seconds))), "no time stamp")
-            return seconds, np.array([text.strip()[:4] for text in texts])
-    raise InputError("the table has no time stamps", file, expected="a column as 2023-01-01T00:00")

@@ -1,9 +1,7 @@
 """Tools that solve power flows of feeders, and look at what is in them."""
 
-import csv
-import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.io.files import write_atomic
 from engiagent.io.schemawords import (
     COUNT,
     NUMBER,
@@ -30,7 +27,7 @@ from engiagent.tools.grid.feeders import FEEDERS, Feeder, Flow, opened
 from engiagent.tools.grid.network import Network, power_flow
 from engiagent.tools.grid.transmission import CASES
 from engiagent.tools.modelling import plain
-from engiagent.tools.places import below
+from engiagent.tools.places import below, write_rows
 from engiagent.tools.registry import Json, Outcome, State, tool
 from engiagent.tools.site.arguments import stated
 from engiagent.units.words import Conventions
@@ -212,23 +209,6 @@ def flow_content(feeder: Feeder, flow: Flow) -> Json:
         "losses": {"active_kw": flow.losses.real, "reactive_kvar": flow.losses.imag},
         "taps": dict(flow.taps),
     }
-
-
-def write_new(root: Path, file: str, text: str) -> str:
-    """Write a new file below a folder and return its path."""
-    path = below(root, file)
-    if path.exists():
-        raise InputError("there is such a file already", file, expected="a new one")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, text)
-    return path.relative_to(root).as_posix()
-
-
-def write_rows(root: Path, file: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write a new CSV file below a folder and return its path."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([head, *rows])
-    return write_new(root, file, text.getvalue())
 
 
 # --- tools ---------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from engiagent.io.schemawords import COUNT, NUMBER, TEXT, maybe, record
 from engiagent.report.charts import Axis, Curve, Panel, document
 from engiagent.report.charts.markup import Element, element, render
 from engiagent.tools.grid.feeders import Feeder, Flow
-from engiagent.tools.grid.flows import PACK, apply, situated, write_new
+from engiagent.tools.grid.flows import PACK, apply, situated
 from engiagent.tools.modelling import plain
-from engiagent.tools.places import inside
+from engiagent.tools.places import inside, write_new
 from engiagent.tools.registry import Json, Outcome, State, tool
 from engiagent.tools.site.arguments import stated
 

@@ -32,7 +32,6 @@ from engiagent.tools.grid.flows import (
     profiles_of,
     situated,
     violations_of,
-    write_rows,
 )
 from engiagent.tools.grid.programmes import (
     Answer,
@@ -44,6 +43,7 @@ from engiagent.tools.grid.programmes import (
 )
 from engiagent.tools.grid.transmission import Case, executed, optimal_flow
 from engiagent.tools.modelling import SECONDS, plain
+from engiagent.tools.places import write_rows
 from engiagent.tools.registry import Json, Outcome, State, tool
 from engiagent.tools.site.arguments import stated
 

@@ -33,6 +33,8 @@ _KINDS: Final[dict[str, Json]] = {
     "texts": {**_SEVERAL, "items": _TEXT},
     "pairs": {**_SEVERAL, "items": _PAIR},
     "entries": {**_SEVERAL, "items": _ENTRY},
+    "sql": {"type": "string", "minLength": 1, "maxLength": 10_000},
+    "numbers": {"type": "array", "minItems": 1, "maxItems": 1000, "items": {"type": "number"}},
     "flag": FLAG,
     "date": {"type": "string", "pattern": _DATE},
 }
@@ -64,8 +66,8 @@ def _argument(line: str) -> Argument:
     limits: Json = {"exclusiveMinimum" if above else "minimum": number(least)} if least else {}
     limits |= {"maximum": number(most)} if most else {}
     if kind == "count":
-        return Argument(name, {"type": "integer", **limits}, about)
-    return Argument(name, {"type": "number", **limits}, about, unit=kind)
+        return Argument(name, {"type": "integer", **limits}, about, required=bool(need))
+    return Argument(name, {"type": "number", **limits}, about, kind, bool(need))
 
 
 # -- slots of models ------------------------------------------------------------------------------

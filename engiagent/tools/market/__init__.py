@@ -1,0 +1,1 @@
+"""Tools of energy markets: prices, revenue, bills, yields and money over time."""

@@ -1,0 +1,161 @@
+"""What batteries earn: against a programme by hand, and what can be said of any prices."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, sparse
+
+from engiagent.errors import InputError
+from engiagent.tools import Session
+from engiagent.tools.market.data import SHIPPED, series_of
+from engiagent.tools.registry import State
+
+BATTERY = {"power": 1000.0, "duration": 2.0, "round_trip": 0.85, "wear": 0.004}
+
+
+def called(root: Path, tool: str, **given: Any) -> dict[str, Any]:
+    seen = Session(root).call(tool, given)
+    assert seen.status == "done", seen.content
+    return seen.content
+
+
+def real_prices() -> np.ndarray[Any, Any]:
+    series, _ = series_of(State(Path()), f"{next(iter(SHIPPED))}#price")
+    return series.prices()[0]
+
+
+def written(path: Path, prices: Any, first: str = "2019-01-01T00:00") -> str:
+    stamps = np.datetime64(first, "m") + 60 * np.arange(len(prices))
+    rows = [
+        f"{stamp},{price * 1e3!r}" for stamp, price in zip(stamps, map(float, prices), strict=True)
+    ]
+    path.write_text("\n".join(["time,price [EUR/MWh]", *rows]), encoding="utf-8")
+    return f"{path.name}#price"
+
+
+def by_hand(prices: Any, hours: float = 2.0) -> float:
+    """Solve the same arbitrage as a mixed-integer programme written out."""
+    count, power, way = len(prices), BATTERY["power"], BATTERY["round_trip"] ** 0.5
+    lower = sparse.tril(np.ones((count, count)), format="csr")  # content after each hour
+    eye = sparse.eye(count, format="csr")
+    rows = sparse.bmat(
+        [
+            [lower * way, lower * (-1 / way), None],
+            [eye, None, -power * eye],
+            [None, eye, power * eye],
+        ]
+    )
+    cost = np.r_[prices, -(prices - BATTERY["wear"]), np.zeros(count)]
+    low = np.r_[np.zeros(count), np.full(2 * count, -np.inf)]
+    high = np.r_[np.full(count, power * hours), np.zeros(count), np.full(count, power)]
+    found = optimize.milp(
+        cost,
+        constraints=optimize.LinearConstraint(rows, low, high),
+        bounds=optimize.Bounds(0.0, np.r_[np.full(2 * count, power), np.ones(count)]),
+        integrality=np.r_[np.zeros(2 * count), np.ones(count)],
+        options={"mip_rel_gap": 0.0},
+    )
+    return float(-found.fun)
+
+
+@pytest.mark.parametrize("first", [0, 3700])  # a winter week, and June with prices below 0
+def test_revenue_is_that_of_a_programme_by_hand(tmp_path: Path, first: int) -> None:
+    prices = real_prices()[first : first + 240]
+    found = called(
+        tmp_path, "battery_revenue", prices=written(tmp_path / "p.csv", prices), **BATTERY
+    )
+    assert found["total"] == pytest.approx(by_hand(prices), rel=1e-9)
+    assert found["years"][0]["status"] == "optimal"
+    assert found["years"][0]["verdict"] in ("certified", "feasible")
+
+
+def test_a_day_ahead_earns_what_each_day_earns_by_hand(tmp_path: Path) -> None:
+    prices = real_prices()[504:744]
+    assert prices.min() > 0  # so that nothing is stored overnight
+    column = written(tmp_path / "p.csv", prices)
+    found = called(tmp_path, "battery_revenue", prices=column, foresight="day", **BATTERY)
+    assert found["total"] == pytest.approx(sum(map(by_hand, prices.reshape(10, 24))), rel=1e-9)
+    assert 0.5 < found["capture_rate"] < 1.0
+    assert found["years"][0]["verdict"] == "feasible"
+
+
+@given(
+    prices=st.lists(st.integers(-80, 200), min_size=24, max_size=72),
+    duration=st.sampled_from([0.5, 1.0, 4.0]),
+)
+@settings(max_examples=15)
+def test_what_is_known_later_never_costs(
+    tmp_path_factory: pytest.TempPathFactory, prices: list[int], duration: float
+) -> None:
+    folder = tmp_path_factory.mktemp("prices")
+    column = written(folder / "p.csv", np.array(prices) / 1e3)
+    asked = {**BATTERY, "duration": duration, "prices": column}
+    whole, day = (called(folder, "battery_revenue", foresight=f, **asked) for f in ("all", "day"))
+    assert day["total"] + 1e-6 >= 0
+    assert day["total"] <= whole["total"] + 1e-6
+    for year in (*whole["years"], *day["years"]):
+        assert year["verdict"] in ("certified", "feasible")
+        balance = year["sales"] - year["purchases"] - year["wear_cost"]
+        assert year["earnings"] == pytest.approx(balance, abs=1e-6)
+
+
+def test_no_other_size_pays_more(tmp_path: Path) -> None:
+    column = written(tmp_path / "p.csv", real_prices()[: 24 * 28])
+    price = {"capital_power": 20.0, "capital_energy": 40.0, "rate": 0.05, "years": 15}
+    found = called(
+        tmp_path,
+        "battery_sizing",
+        prices=column,
+        power=1000.0,
+        round_trip=0.85,
+        wear=0.004,
+        **price,
+    )
+    assert found["profit_by_year"] <= found["profit_bound"] * (1 + 1e-9)
+    assert found["profit_by_year"] == pytest.approx(found["profit_bound"], rel=1e-6)
+    span = 24 * 28 / 8760
+    factor = (1 - 1.05**-15) / 0.05
+    for hours in (found["duration_h"] * 0.9, found["duration_h"] * 1.1):
+        earned = called(
+            tmp_path, "battery_revenue", prices=column, **{**BATTERY, "duration": hours}
+        )["total"]
+        cost = (20.0 * 1000 + 40.0 * 1000 * hours) / factor
+        assert earned / span - cost <= found["profit_by_year"] + 1e-6
+
+
+def test_no_battery_is_sold_that_does_not_pay(tmp_path: Path) -> None:
+    column = written(tmp_path / "p.csv", np.full(200, 0.05))
+    given = {"capital_power": 1.0, "capital_energy": 1.0, "rate": 0.05, "years": 10}
+    seen = Session(tmp_path).call(
+        "battery_sizing", {"prices": column, "power": 10, "round_trip": 0.9, **given}
+    )
+    assert "no size earns its cost" in seen.content["error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("time,price\n2019-01-01T00:00,1\n2019-01-01T01:00,2\n", "has no unit"),
+        ("price [EUR/MWh]\n1\n2\n", "no time stamps"),
+        ("time,price [EUR/MWh]\n2019-01-01T00:00,1\n2019-01-01T01:00,\n", "an empty cell"),
+        (
+            "time,price [EUR/MWh]\n2019-01-01T00:00,1\n2019-01-01T01:00,2\n2019-01-01T03:00,2\n",
+            "not even at row 3",
+        ),
+        ("time,price [kW]\n2019-01-01T00:00,1\n2019-01-01T01:00,2\n", "no price of energy"),
+    ],
+)
+def test_prices_that_are_none_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "p.csv").write_text(text, encoding="utf-8")
+    seen = Session(tmp_path).call("battery_revenue", {"prices": "p.csv#price", **BATTERY})
+    assert seen.status == "failed"
+    assert message in seen.content["error"]
+
+
+def test_a_series_is_a_file_and_a_column() -> None:
+    with pytest.raises(InputError, match="a file and a column"):
+        series_of(State(Path()), "prices.csv")
