@@ -84,7 +84,8 @@ def ask(
     the trace, the recorded exchanges and a page. With --plan or --replay no model is asked.
     """
     before = {} if replay is None else read_record(replay)["asked"]
-    known = None if plan is None else _plan_of(plan)
+    hidden = frozenset(without or before.get("without", ()))
+    known = None if plan is None else _plan_of(plan, Staff(without=hidden))
     text = question or before.get("question") or (known and known.question)
     if not text:
         raise click.UsageError("QUESTION is missing")
@@ -95,14 +96,13 @@ def ask(
     if known is None:
         asking.ready()
     given = before.get("answers", {}) | ({} if answers_file is None else read_answers(answers_file))
-    hidden = list(without or before.get("without", ()))
     asked = {"question": text, "planning": way, "model": asking.model, "answers": given}
-    asked["without"] = hidden
+    asked["without"] = sorted(hidden)
     folder = RunFolder.create(out, "ask", {"engine": engine, **asked})
     with moving_line() as show:
         watch = Watch(show and (lambda seconds, said: show(said)))
         clarify = None if as_json or not sys.stdin.isatty() else clarified
-        about: Any = (folder, str(text), way, session, given, clarify, watch, frozenset(hidden))
+        about: Any = (folder, str(text), way, session, given, clarify, watch, hidden)
         inquiry = Inquiry(*about)
         if known is not None:
             return _finished(folder, lambda: inquiry.by_plan(known), as_json)
@@ -110,12 +110,12 @@ def ask(
         return _finished(folder, lambda: inquiry.by_model(asking, budget), as_json)
 
 
-def _plan_of(path: Path) -> Any:
+def _plan_of(path: Path, staff: Staff) -> Any:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the plan cannot be read: {error}", str(path)) from None
-    return read_plan(text, str(path), Staff())
+    return read_plan(text, str(path), staff)
 
 
 def clarified(question: Open) -> Any:

@@ -120,6 +120,18 @@ def test_nothing_runs_on_what_is_out_of_date(tmp_path: Path) -> None:
     assert not any(node.insisted for node in session.graph.nodes)
 
 
+def test_a_tool_that_is_not_offered_is_refused_when_read_and_when_made(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no tool 'hvac_update'"):
+        plan_of(PLAN.to_dict(), "plan.json", Staff(without=frozenset({"hvac"})))
+    staff = Staff(without=frozenset({"config"}))
+    execution = Execution(Session(tmp_path), staff, lambda event, line: None)
+    execution.run(PLAN)
+    assert [call.status for call in execution.calls] == ["refused"]
+    assert not {"config", "config_create"} & {*staff.tools, *staff.cards["config"].groups}
+    with pytest.raises(InputError, match="no group of tools 'marke'"):
+        Staff(without=frozenset({"marke"}))
+
+
 def test_a_tool_outside_the_card_is_refused_when_read_and_when_made(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="der is not authorised to call hvac_update; hvac is"):
         changed(lambda d: d["steps"][2].update(agent="der"))

@@ -65,7 +65,7 @@ ATTACKS = {
     "a long string": "SELECT repeat('x', 2000000000)",
     "a long list": "SELECT list(range) FROM range(1000000000)",
     "a product": "SELECT count(*) FROM de_2019 a, de_2019 b, de_2019 c",
-    "a recursion": "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) FROM t",
+    "a recursion": "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL FROM t) SELECT max(x) FROM t",
 }
 
 
