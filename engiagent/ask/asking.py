@@ -37,8 +37,8 @@ class Inquiry:
     folder: RunFolder
     question: str
     planning: Planning | None
-    # the folder of the session; None for a new one in the folder of the answer
-    session: Path | None = None
+    # the session or its folder; None for a new one in the folder of the answer
+    session: Path | Session | None = None
     # values of open arguments, by ``step.argument`` or by the argument's name
     answers: Mapping[str, Any] = field(default_factory=dict)
     clarify: Clarify | None = None  # who is asked about the arguments that stay open
@@ -132,6 +132,8 @@ class Inquiry:
         return plan, open_arguments(plan)
 
     def _opened(self) -> AbstractContextManager[Session]:
+        if isinstance(self.session, Session):
+            return nullcontext(self.session)
         if self.session is not None:
             return opened(self.session)
         own = self.folder.path / WORKSPACE

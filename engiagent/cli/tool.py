@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from engiagent.agents.engines.asking import Asking
 from engiagent.cli import exit_codes, options
 from engiagent.cli.output import moving_line, print_json, say
 from engiagent.environment.interface import amount
@@ -196,7 +197,20 @@ def _list_of(items: Json, unit: str | None, text: str) -> list[Any]:
     help="The groups of tools to offer, as 'engiagent tool --list' shows them, or all; by default "
     "those from a text to a certified schedule.",
 )
-def mcp(workspace: Path, chosen: str | None) -> int:
+@click.option(
+    "--ask", is_flag=True, help="Offer whole questions too, which specialists answer by calls."
+)
+@click.option("--engine", type=click.Choice(["anthropic"]), help="Who plans what --ask is asked.")
+@click.option("--base-url", metavar="URL", help="A server that speaks the Messages API.")
+@click.option("--model", metavar="NAME", help="Who plans and answers, for every specialist.")
+def mcp(
+    workspace: Path,
+    chosen: str | None,
+    ask: bool,
+    engine: str | None,
+    base_url: str | None,
+    model: str | None,
+) -> int:
     """Offer engiagent's tools to language-model clients over the Model Context Protocol.
 
     It speaks over standard input and output, as desktop clients start it.
@@ -207,6 +221,15 @@ def mcp(workspace: Path, chosen: str | None) -> int:
         raise EngiagentError("this needs the extra mcp: pip install 'engiagent[mcp]'") from None
     from engiagent.tools.mcp import make_server, serve_stdio
 
-    own = {} if chosen is None else {"chosen": [group.strip() for group in chosen.split(",")]}
+    own: dict[str, Any] = {}
+    if chosen is not None:
+        own["chosen"] = [group.strip() for group in chosen.split(",")]
+    if ask or engine is not None:
+        from engiagent.ask.offered import offer
+
+        asking = None if engine is None else Asking(model, base_url)
+        if asking is not None:
+            asking.ready()
+        own["beside"] = [offer(asking)]
     serve_stdio(make_server(workspace, **own))
     return 0

@@ -8,14 +8,16 @@ together: in each session one call is made at a time.
 import json
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
 import anyio
+import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
 from mcp.server import Server
@@ -39,10 +41,10 @@ from mcp_types import (
 from mcp_types import Tool as OfferedTool
 
 from engiagent import __version__
-from engiagent.errors import InputError
+from engiagent.errors import EngiagentError, InputError
 from engiagent.io.schemawords import OBJECT, list_of, said
 from engiagent.tools import Observation, Session, Tool, tools
-from engiagent.tools.registry import Json, Watch, groups
+from engiagent.tools.registry import Argument, Json, Watch, groups
 from engiagent.verify.claims import overrides_of
 
 SESSION: Final = "session"
@@ -83,10 +85,24 @@ selected or the only one; a query tool shows what there is.\
 Context = ServerRequestContext[dict[str, Any], Any]
 
 
-def make_server(workspace: Path, *, chosen: Sequence[str] = USUAL) -> Server[dict[str, Any]]:
+Clarify = Callable[[Argument, str], Any]
+"""Asks the user for an argument, in words; returns None for no answer."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A tool beside the registry: one that works on a whole session by calls of its own."""
+
+    tool: Tool
+    work: Callable[[Session, Json, Watch, Clarify], Json]
+
+
+def make_server(
+    workspace: Path, *, chosen: Sequence[str] = USUAL, beside: Sequence[Offer] = ()
+) -> Server[dict[str, Any]]:
     """Return a server on a workspace; ``chosen`` are the groups of tools it offers, or ``all``.
 
-    A folder or a group that there is not is an ``InputError``.
+    ``beside``: tools that are offered too. A folder or a group that there is not is an InputError.
     """
     if not workspace.is_dir():
         raise InputError("there is no such folder", str(workspace), expected="the workspace")
@@ -95,7 +111,7 @@ def make_server(workspace: Path, *, chosen: Sequence[str] = USUAL) -> Server[dic
     if odd:
         raise InputError(f"there is no group {odd[0]!r}", expected=f"{', '.join(known)} or {ALL}")
     names = frozenset(n for g, own in known.items() if {g, ALL} & {*chosen} for n in own)
-    desk = _Desk(workspace.resolve(), names)
+    desk = _Desk(workspace.resolve(), names, {offer.tool.name: offer for offer in beside})
     return Server(
         "engiagent",
         title="engiagent",
@@ -176,16 +192,19 @@ class _Desk:
 
     root: Path
     names: frozenset[str]
+    beside: Mapping[str, Offer] = field(default_factory=dict)
     sessions: dict[str, tuple[Session, anyio.Lock]] = field(default_factory=dict)
 
     def input_schema(self, name: str) -> Json | None:
-        tool = tools().get(name) if name in self.names else None
+        tool = self.beside[name].tool if name in self.beside else None
+        tool = tools()[name] if name in self.names else tool
         return None if tool is None else taken(tool)
 
     async def list_tools(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        chosen = (tool for tool in tools().values() if tool.name in self.names)
+        chosen = [tool for tool in tools().values() if tool.name in self.names]
+        chosen += [offer.tool for offer in self.beside.values()]
         return ListToolsResult(tools=[offered(tool) for tool in chosen])
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
@@ -201,16 +220,39 @@ class _Desk:
         known = tools().get(params.name)
         if known is not None:
             arguments |= await _elicited(context, known, arguments)
+
+        def clarify(argument: Argument, question: str) -> Any:
+            return anyio.from_thread.run(_clarified, context, argument, question)
+
         session, lock = self.sessions.setdefault(name, (Session(self.root), anyio.Lock()))
         async with lock:
             cancel, latest = threading.Event(), [params.name]
             watch = Watch(lambda seconds, text: latest.__setitem__(0, text), cancel)
+            call = partial(session.call, params.name, arguments, watch)
+            if params.name in self.beside:
+                offer = self.beside[params.name]
+                call = partial(_beside, offer, session, arguments, watch, clarify)
             async with anyio.create_task_group() as group:
                 group.start_soon(_beat, context, latest, cancel)
-                seen = await anyio.to_thread.run_sync(session.call, params.name, arguments, watch)
+                seen = await anyio.to_thread.run_sync(call)
                 await anyio.lowlevel.checkpoint()
                 group.cancel_scope.cancel()
         return answered(seen, session)
+
+
+def _beside(
+    offer: Offer, session: Session, arguments: Json, watch: Watch, clarify: Clarify
+) -> Observation:
+    try:
+        content = offer.work(session, offer.tool.checked(arguments), watch, clarify)
+    except EngiagentError as error:
+        return Observation(offer.tool.name, "failed", {"error": str(error)})
+    return Observation(offer.tool.name, "done", content)
+
+
+async def _clarified(context: Context, argument: Argument, question: str) -> Any:
+    """Ask the user for one argument; None where the client cannot ask, or the user declines."""
+    return (await _asked(context, [argument], question)).get(argument.name)
 
 
 async def _elicited(context: Context, known: Tool, given: Json) -> Json:
@@ -218,8 +260,13 @@ async def _elicited(context: Context, known: Tool, given: Json) -> Json:
 
     What is declined stays open; the call then says what is missing.
     """
-    declared, session = context.session.client_capabilities, context.session
     asked = [a for a in known.arguments if a.required and a.name not in given]
+    names = ", ".join(a.name for a in asked)
+    return await _asked(context, asked, f"{known.name} needs {names}.")
+
+
+async def _asked(context: Context, asked: Sequence[Argument], text: str) -> Json:
+    declared, session = context.session.client_capabilities, context.session
     plain = {"string", "number", "integer", "boolean"}
     asked = [a for a in asked if a.schema.get("type") in plain or "enum" in a.schema]
     if not asked or declared is None or declared.elicitation is None:
@@ -231,7 +278,6 @@ async def _elicited(context: Context, known: Tool, given: Json) -> Json:
         about = argument.to_schema()["description"]
         kind: Json = {k: argument.schema[k] for k in ("type", "enum") if k in argument.schema}
         form["properties"][argument.name] = {"type": "string", **kind, "description": about}
-    text = f"{known.name} needs {', '.join(form['required'])}."
     found = await session.elicit_form(text, form, context.request_id)
     content: Json = {}
     if found.action == "accept" and found.content is not None:
