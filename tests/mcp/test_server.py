@@ -43,7 +43,7 @@ def test_every_tool_is_offered_with_hints_and_schemas(tmp_path: Path) -> None:
             Draft202012Validator.check_schema(schema)
         hints = tool.annotations
         assert hints.read_only_hint == (tools()[tool.name].access == "read")
-        assert not hints.open_world_hint
+        assert hints.open_world_hint == (tool.name == "market_fetch")
         assert not (hints.read_only_hint and hints.destructive_hint)
     assert [tool.name for tool in found if tool.annotations.destructive_hint] == [
         "pose_problem",
