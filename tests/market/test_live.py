@@ -1,4 +1,4 @@
-"""Live data, from answers that the tests make: over loopback for ENTSO-E, by a stand-in for gridstatus."""
+"""Live data from answers that the tests make: over loopback, and by a stand-in for gridstatus."""
 
 import sys
 import threading
@@ -30,7 +30,7 @@ def document(start: datetime, end: datetime) -> str:
     )
     interval = f"<start>{start:%Y-%m-%dT%H:%MZ}</start><end>{end:%Y-%m-%dT%H:%MZ}</end>"
     return (
-        '<Publication_MarketDocument xmlns="urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:3">'
+        '<Publication_MarketDocument xmlns="urn:iec62325.351:publicationdocument:7:3">'
         "<TimeSeries><currency_Unit.name>EUR</currency_Unit.name>"
         "<curveType>A03</curveType><price_Measure_Unit.name>MWH</price_Measure_Unit.name>"
         f"<Period><timeInterval>{interval}</timeInterval><resolution>PT60M</resolution>{points}"
