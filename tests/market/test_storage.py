@@ -144,7 +144,7 @@ def test_no_battery_is_sold_that_does_not_pay(tmp_path: Path) -> None:
         ("time,price [EUR/MWh]\n2019-01-01T00:00,1\n2019-01-01T01:00,\n", "an empty cell"),
         (
             "time,price [EUR/MWh]\n2019-01-01T00:00,1\n2019-01-01T01:00,2\n2019-01-01T03:00,2\n",
-            "not even at row 3",
+            "a gap of 1 time stamp",
         ),
         ("time,price [kW]\n2019-01-01T00:00,1\n2019-01-01T01:00,2\n", "no price of energy"),
     ],
@@ -154,6 +154,20 @@ def test_prices_that_are_none_are_refused(tmp_path: Path, text: str, message: st
     seen = Session(tmp_path).call("battery_revenue", {"prices": "p.csv#price", **BATTERY})
     assert seen.status == "failed"
     assert message in seen.content["error"]
+
+
+def test_a_table_of_a_european_office_is_read(tmp_path: Path) -> None:
+    rows = [f"01.06.2026 {hour:02d}:00;{5 + hour % 12},5" for hour in range(24)]
+    (tmp_path / "p.csv").write_text("\n".join(["Zeit;Preis [ct/kWh]", *rows]), encoding="utf-8")
+    asked = {**BATTERY, "prices": "p.csv#Preis"}
+    seen = Session(tmp_path).call("battery_revenue", asked)
+    assert "cents of which currency" in seen.content["error"]
+    found = called(tmp_path, "battery_revenue", prices_unit="ct_EUR/kWh", **asked)
+    prices = np.array([5.5 + hour % 12 for hour in range(24)]) / 100
+    assert found["total"] == pytest.approx(by_hand(prices), rel=1e-9)
+    assert found["currency"] == "EUR"
+    query = called(tmp_path, "market_query", sql='SELECT max("Preis [ct/kWh]") AS most FROM p')
+    assert query["rows"] == [{"most": 16.5}]
 
 
 def test_a_series_is_a_file_and_a_column() -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
+from engiagent.blueprint.stamps import in_iso
 from engiagent.errors import InputError
-from engiagent.io.tabular import TableFile, read_table
 from engiagent.study.economics.cashflow import Floats
-from engiagent.units.unit import CURRENCIES, conversion, parse_unit
+from engiagent.text.datafile import load_data_file
+from engiagent.units.unit import CURRENCIES, UnitError, conversion, parse_unit
+from engiagent.units.words import Conventions
 
 HOUR = 3600.0
 
@@ -53,24 +54,33 @@ class Series:
 def read_series(path: Path, column: str, unit: str | None = None) -> Series:
     """Return a column of a file (CSV, Parquet or netCDF) with the stamps that stand beside it.
 
-    ``unit``: of the column where its header names none. Raises InputError when there is no unit, no
+    ``unit``: of the column where its header names none, or another. Raises InputError when there is no unit, no
     time stamps or uneven ones, or a value is missing.
     """
-    table = read_table(path.parent, path.name)
-    found = table.column(column)
-    text = found.unit_text or unit
+    data = load_data_file(path.parent, path.name, Conventions(), None)
+    found = data.column(column)
+    text = unit or (found.unit_text if found.unit is None else str(found.unit))
+    expected = "a header as 'price [EUR/MWh]', or an argument"
     if not text:
-        said = f"the column {column!r} has no unit"
-        raise InputError(said, path.name, expected="a header as 'price [EUR/MWh]', or one")
-    values = found.numbers()
-    if not np.isfinite(values).all():
-        raise found.error(int(np.argmin(np.isfinite(values))), "no number")
-    seconds, stamps = _stamps(table, path.name)
-    steps = np.diff(seconds)
-    if not len(steps) or np.any(steps != steps[0]) or steps[0] <= 0:
-        place = int(np.argmax(steps != steps[0])) + 1 if len(steps) else 0
-        raise InputError(f"the time stamps are not even at row {place + 1}", path.name)
-    return Series(path.name, column, values, text, seconds, stamps, float(steps[0]) / HOUR)
+        raise InputError(f"the column {column!r} has no unit", path.name, expected=expected)
+    try:
+        parse_unit(text)
+    except UnitError as error:
+        raise InputError(f"column {column!r}: {error}", path.name, expected=expected) from None
+    if data.axis is None or data.time_column is None:
+        expected = "a column as 2023-01-01T00:00"
+        raise InputError("the table has no time stamps", path.name, expected=expected)
+    if data.axis.step_seconds is None:
+        raise InputError("the table has a single row", path.name, expected="a row for each period")
+    return Series(
+        path.name,
+        column,
+        found.numbers(),
+        text,
+        data.axis.instants.astype(np.float64),
+        tuple(in_iso(data.columns[data.time_column].source.texts())),
+        data.axis.step_seconds / HOUR,
+    )
 
 
 def same_periods(one: Series, other: Series) -> None:
@@ -79,14 +89,3 @@ def same_periods(one: Series, other: Series) -> None:
         found = f"{other.stamps[0]} to {other.stamps[-1]}, every {other.step_hours:g} h"
         expected = f"{one.stamps[0]} to {one.stamps[-1]}, every {one.step_hours:g} h"
         raise InputError("the periods are others", other.file, found=found, expected=expected)
-
-
-def _stamps(table: TableFile, file: str) -> tuple[Floats, tuple[str, ...]]:
-    for column in table.columns.values():
-        if column.is_text and len(column) > 0 and parse_stamp(column.texts()[0]) is not None:
-            texts = column.texts()
-            seconds, _ = stamp_seconds(texts)
-            if not np.isfinite(seconds).all():
-                raise column.error(int(np.argmin(np.isfinite(seconds))), "no time stamp")
-            return seconds, texts
-    raise InputError("the table has no time stamps", file, expected="a column as 2023-01-01T00:00")

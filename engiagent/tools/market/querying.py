@@ -7,6 +7,7 @@ of Python; one statement is taken, which DuckDB itself has to know as a SELECT.
 
 import json
 import math
+import re
 import sys
 from collections.abc import Mapping
 from datetime import date, datetime, time
@@ -23,9 +24,9 @@ def database(tables: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(":memory:", config={"memory_limit": f"{MEMORY_MB}MB", "threads": 1})
     con.execute("SET python_enable_replacements = false")
     for name, path in tables.items():
-        reader = "read_parquet" if path.endswith(".parquet") else "read_csv"
+        reader = "read_parquet(?)" if path.endswith(".parquet") else f"read_csv(?{_marks(path)})"
         try:
-            con.execute(f'CREATE TABLE "{name}" AS FROM {reader}(?)', [path])
+            con.execute(f'CREATE TABLE "{name}" AS FROM {reader}', [path])
         except duckdb.Error as error:
             text = str(error).splitlines()[0].replace(path, name)
             raise ValueError(f"the table {name} cannot be read: {text}") from None
@@ -33,6 +34,16 @@ def database(tables: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
     return con
+
+
+def _marks(path: str) -> str:
+    """Return DuckDB's options for a CSV file whose numbers have commas."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        head, *rows = file.read(4096).splitlines() or [""]
+    separator = next((mark for mark in ";\t" if mark in head), None)
+    if separator is None or not any(re.search(r"\d,\d", row) for row in rows):
+        return ""
+    return f", delim = '{separator}', decimal_separator = ','"
 
 
 def answered(request: Mapping[str, Any]) -> dict[str, Any]:
