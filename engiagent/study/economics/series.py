@@ -54,8 +54,8 @@ class Series:
 def read_series(path: Path, column: str, unit: str | None = None) -> Series:
     """Return a column of a file (CSV, Parquet or netCDF) with the stamps that stand beside it.
 
-    ``unit``: of the column where its header names none, or another. Raises InputError when there is no unit, no
-    time stamps or uneven ones, or a value is missing.
+    ``unit``: of the column where its header names none, or another. Raises InputError when there is
+    no unit, no time stamps or uneven ones, or a value is missing.
     """
     data = load_data_file(path.parent, path.name, Conventions(), None)
     found = data.column(column)
