@@ -26,6 +26,17 @@ session = Session(Path(mkdtemp()))
 statistics = session.call("market_statistics", {"prices": "de_2019#price"}).content
 print({name: statistics[name] for name in ("mean", "negative_periods", "mean_daily_spread")})
 
+# %%
+import numpy as np  # noqa: E402
+
+from engiagent.notebook.figures import Figure  # noqa: E402
+from engiagent.report.charts import Axis, Curve, Panel  # noqa: E402
+
+hours = np.arange(24.0)
+axis = Axis("hour", "number", hours, tuple(f"{hour:g}" for hour in hours))
+mean = np.array(statistics["mean_by_hour"])
+Figure((Panel("Mean price", "EUR/MWh", axis, (Curve("price", np.arange(25.0), mean, "step"),)),))
+
 # %% [markdown]
 # The plan of the year is exact, and the checker has executed it.
 

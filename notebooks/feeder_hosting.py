@@ -24,6 +24,9 @@ from engiagent.tools import Session
 
 folder = Path(mkdtemp())
 session = Session(folder)
+session.call("grid_counts", {"case": "ieee13"}).content["elements"]
+
+# %%
 flow = session.call("grid_power_flow", {"case": "ieee13"}).content
 print(f"{flow['lowest']['node']}: {flow['lowest']['magnitude_pu']:.4f} p.u.")
 print(f"losses {flow['losses']['active_kw']:.1f} kW of {flow['source']['active_kw']:.0f} kW")
@@ -44,10 +47,18 @@ for strategy in ("L1", "Linf"):
     assert found["executed"]["violations"] == []
 
 # %% [markdown]
-# Where it is curtailed, as a picture.
+# The day as it is, with the loads of OpenDSS's daily shape: the lowest and the highest voltage.
 
 # %%
-picture = session.call(
-    "grid_map", {"case": "ieee13", "colour": "curtailed", "values": "L1.csv", "file": "map.svg"}
-)
-print((folder / picture.artefacts[0]).read_text()[:38])
+import numpy as np  # noqa: E402
+
+from engiagent.notebook.figures import Figure  # noqa: E402
+from engiagent.report.charts import Axis, Curve, Panel  # noqa: E402
+
+day = session.call("grid_time_series", {"case": "ieee13"}).content
+edges = np.arange(25.0)
+axis = Axis("hour", "number", edges[:-1], tuple(f"{hour:g}" for hour in edges[:-1]))
+curves = [
+    Curve(name, edges, np.array(day[f"{name}_pu"]), "step") for name in ("lowest", "highest")
+]
+Figure((Panel("Voltage", "p.u.", axis, tuple(curves)),))
