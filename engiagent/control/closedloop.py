@@ -18,9 +18,8 @@ from engiagent.control.assessment import (
     prediction_errors,
     shown,
 )
-from engiagent.control.horizon import ControlError, Floats
+from engiagent.control.horizon import ControlError, Floats, Series
 from engiagent.control.runner import Control, RecedingHorizon
-from engiagent.control.series import Series
 from engiagent.errors import InputError
 from engiagent.plant.cluster import Cluster
 from engiagent.run.keyfigures import Figure, KeyFigures, key_figures

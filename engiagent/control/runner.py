@@ -15,17 +15,20 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.periods import find_moving, start_after
 from engiagent.control.elastic import Relaxation, find_limits, relaxations, relaxed
 from engiagent.control.horizon import (
+    Bools,
     ControlError,
+    End,
     Floats,
     Ints,
-    StageCost,
     asks_for_clock,
     at_stage,
     find_horizon,
     find_states,
     pick,
+    read_series,
+    stage_columns,
+    stage_cost,
 )
-from engiagent.control.series import End, read_series
 from engiagent.errors import InputError
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.parametric import compile_parametric
@@ -104,9 +107,6 @@ class RecedingHorizon:
         constraints, names of variables for their bounds. None stands for the limits of states.
     end
         What to do where a series ends before the horizon: ``refuse``, ``hold``, ``repeat``.
-    stage_cost
-        A named expression along the horizon that says what a period costs; None takes the share of
-        the objective that stands on the applied periods' variables.
     options
         Limits and settings of each solve.
 
@@ -128,7 +128,6 @@ class RecedingHorizon:
         plant: Plant | None = None,
         limits: Sequence[Sequence[str]] | None = None,
         end: End = "refuse",
-        stage_cost: str | None = None,
         options: SolveOptions | None = None,
     ) -> None:
         self.blueprint = full = expand(blueprint)
@@ -150,7 +149,7 @@ class RecedingHorizon:
         self.axes = self._axes(elaboration, along)
         self.forecasts = read_series(forecasts or {}, self.axes)
         self._required = self._still(set(fixed))
-        self._classes, self._stage_cost = limits, stage_cost
+        self._classes = limits
         self._read(program)
         self._options = options or SolveOptions()
         self._session = Session(self.parametric, self._options)
@@ -203,7 +202,7 @@ class RecedingHorizon:
         states = frozenset(s.variable for s in self.states)
         self.limits = find_limits(program, self._classes, states)
         self.controls = self._controls(program)
-        self.cost = StageCost(program, self.horizon, self.applied, self._stage_cost)
+        self._stages: dict[int, Bools] = {}
         self._places: dict[tuple[str, int], Ints] = {}
 
     def _controls(self, program: Program) -> tuple[ColumnBlock, ...]:
@@ -360,10 +359,16 @@ class RecedingHorizon:
             results=MappingProxyType({n: self._result(result.x, n, first) for n in self.told}),
             relaxations=moved,
             objective=result.objective if outcome != "previous plan" else None,
-            stage_cost=self.cost.at(self.program, result.x, first),
+            stage_cost=stage_cost(self.program, result.x, self._stage(first)),
             result=result,
             seconds=time.perf_counter() - started,
         )
+
+    def _stage(self, first: int) -> Bools:
+        if first not in self._stages:
+            stages = range(first, first + self.applied)
+            self._stages[first] = stage_columns(self.program, self.horizon, stages)
+        return self._stages[first]
 
     def _result(self, x: Floats, name: str, first: int) -> Floats:
         block = self.program.expression_block(name)

@@ -1,11 +1,10 @@
 """A closed loop from a plant alone: its horizon, its states and its forecasts are found in it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,31 +21,24 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Call, Compare, Node, Ref, tree_of, walk
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.values import as_written
-from engiagent.control.assessment import assess, computing_time
 from engiagent.control.closedloop import ClosedLoop, close
-from engiagent.control.horizon import Floats
+from engiagent.control.horizon import End, Floats, read_series
 from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon
-from engiagent.control.series import End, read_series
-from engiagent.environment.controllers import chosen
 from engiagent.environment.environment import Environment
-from engiagent.environment.interface import Runs, between
-from engiagent.environment.running import INPUTS, Forcing, run
+from engiagent.environment.interface import Runs
+from engiagent.environment.running import wall_clock
 from engiagent.environment.signals import Connected, Signals, open_simulated, simulated
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
 from engiagent.plant.sizing import open_sizes
 from engiagent.plant.source import nearest
-from engiagent.run.keyfigures import Figure
 from engiagent.solvers.result import SolveOptions
 from engiagent.text.datafile import DataFile, load_data_file
 from engiagent.text.timestamps import read_times
 from engiagent.units.unit import conversion, parse_unit
 from engiagent.units.words import Conventions
-
-if TYPE_CHECKING:
-    import xarray
 
 DAY: Final = 24.0
 MODEL: Final = "model"
@@ -130,7 +122,7 @@ def control(
     )
     runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
     names = Names(runner, blueprint.core)
-    begins = _begins(whole)
+    begins = begins_of(whole)
     if isinstance(plant, str):
         function = load_plant(plant, signals, begins, blueprint, folder)
     else:
@@ -401,70 +393,9 @@ def _aligned(file: DataFile, values: Floats, whole: Elaboration, unit: str, step
 # -- plants ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Rival:
-    """Another controller of the plant of a loop, and how it did."""
-
-    # as those of the loop: with the prices and comfort limits of its plan
-    figures: tuple[Figure, ...]
-    # what the plant was told and showed; None where a function answered
-    record: "xarray.Dataset | None"
-    loop: ClosedLoop | None = None  # of another plan; None of rules
-
-
-def rival(
-    loop: ClosedLoop,
-    controller: str | Callable[..., ClosedLoop],
-    plant: str,
-    signals: str | Path | None,
-    blueprint: Blueprint,
-    folder: Path | None,
-) -> Rival:
-    """Run the plant of a loop under another controller, for as long as the loop went.
-
-    Where the plan's own prediction answered the loop, the physics of the plan answers here.
-
-    ``controller``: a rule, a file of rules, or what closes the loop of another plan:
-    :func:`control` with all but ``steps`` and ``plant``. ``plant``, ``signals``, ``blueprint``,
-    ``folder``: as the loop had them. Raises InputError when the plant is a function, which answers
-    no rule, or the plans have other periods.
-    """
-    place, begins = ENVIRONMENT if plant == MODEL else plant, _begins(loop.schedule.elaboration)
-    runs = load_plant(place, signals, begins, blueprint, folder)
-    steps, seconds = len(loop.controls), loop.runner.horizon.hours * loop.runner.applied * 3600.0
-    if not isinstance(controller, str):
-        other = controller(steps=steps, plant=runs)
-        if other.times != loop.times[: len(other.times)]:
-            said = "a plan that is compared has other periods"
-            raise InputError(said, found=other.times[0], expected=f"one step, from {loop.times[0]}")
-        figures = assess(other, None) if other.plant is None else assess(loop, other.plant)
-        return Rival((*figures, computing_time(other)), other.plant, other)
-    if runs is None or callable(runs):
-        raise InputError("a function answers a plan alone", found=plant, expected="a plant file")
-    forcing = _came(loop, runs, seconds)
-    data = run(runs, steps, seconds, chosen(controller, runs), forcing=forcing, begins=begins)
-    if isinstance(runs, Connected):
-        runs.close()
-    return Rival(assess(loop, data), data)
-
-
-def _came(loop: ClosedLoop, plant: Runs, seconds: float) -> Forcing:
-    """Return what drove the plant in a loop, by the names and in the units of the plant."""
-    found = {}
-    for name, own in Names(loop.runner, loop.runner.blueprint.core).disturbances.items():
-        signal, came = plant.signals.get(name), loop.log[own]
-        if signal is not None and signal.role in INPUTS and came.ndim == 1:
-            factor, shift = between(came.attrs["units"], signal.unit)
-            found[name] = factor * came.values + shift
-    return Forcing(seconds * np.arange(len(loop.controls), dtype=np.float64), found)
-
-
-def _begins(whole: Elaboration) -> np.datetime64 | None:
+def begins_of(whole: Elaboration) -> np.datetime64 | None:
     """Return when a horizon begins by the clock on the wall, None where it has no dates."""
-    axis = whole.index_set(_periods(whole)[0]).axis
-    if axis is None or not axis.dated:
-        return None
-    return np.datetime64(datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None), "s")
+    return wall_clock(whole.index_set(_periods(whole)[0]).axis)
 
 
 def load_plant(

@@ -13,7 +13,7 @@ from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.environment.building import RESIDUAL, Built, build
 from engiagent.environment.interface import Signal, Values
 from engiagent.environment.records import as_solution
-from engiagent.environment.running import Controller, Floats, Forcing, run
+from engiagent.environment.running import Controller, Floats, Forcing, run, wall_clock
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.models.systems.system import Simulation, Step
@@ -207,13 +207,7 @@ class Environment:
     @property
     def begins(self) -> np.datetime64 | None:
         """When the first step begins, by the clock on the wall."""
-        from datetime import datetime
-
-        axis = self.built.units[0].periods.root.axis
-        if axis is None or not axis.dated:
-            return None
-        first = datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None)
-        return np.datetime64(first, "s")
+        return wall_clock(self.built.units[0].periods.root.axis)
 
 
 def _imbalance(done: Step) -> float:

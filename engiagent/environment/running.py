@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.environment.interface import Runs, Signal, Values, between
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
@@ -106,6 +108,13 @@ def read_forcing(path: Path, signals: Mapping[str, Signal]) -> Forcing:
     stamps = np.asarray(file.axis.instants, dtype=np.int64)
     begins = np.datetime64(int(stamps[0]), "s")
     return Forcing((stamps - stamps[0]).astype(float), values, begins)
+
+
+def wall_clock(axis: TimeAxis | None) -> np.datetime64 | None:
+    """Return when periods begin by the clock on the wall, None where they have no dates."""
+    if axis is None or not axis.dated:
+        return None
+    return np.datetime64(datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None), "s")
 
 
 def run(

@@ -23,7 +23,7 @@ from engiagent.plant.values import Quantity, Term, literal, pieces, translated
 from engiagent.readings import Reading
 from engiagent.text import Problem
 from engiagent.text.frontmatter import Node, read_nodes
-from engiagent.units.unit import convert, parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.units.words import Conventions, conventions_of
 
 KEYS: Final = (
@@ -119,9 +119,7 @@ class _Plant:
             try:
                 blueprint = with_rule(blueprint, statement.rule, self.source.problem.folder)
             except InputError as error:
-                node = self.top["baseline"]
-                at = (error.message, self.source.file_of(node), node.line, node.column)
-                raise PlantError([InputError(*at, error.found, error.expected)]) from None
+                raise PlantError([self._moved(error, self.top["baseline"])]) from None
         return Reading(blueprint, notes=tuple(self.source.notes))
 
     def stated(self) -> Statement:
@@ -400,25 +398,22 @@ class _Plant:
 
     def _weight(self, statement: Statement, node: Node) -> None:
         """Add how many such horizons make a year."""
-        found = pieces(node.value.strip(), self.conventions) if node.is_text else []
-        match found:
+        number = self._count(node, "how many such horizons make a year, as 365")
+        source = self.source.reference(node)
+        statement.weight = statement.add_parameter(WEIGHT, "1", source, value=number)
+
+    def _count(self, node: Node, expected: str) -> float:
+        """Return how many of a horizon make a year."""
+        match pieces(node.value.strip(), self.conventions) if node.is_text else []:
             case [Quantity(number=number, unit=None)] if number > 0:
-                name, source = WEIGHT, self.source.reference(node)
-                statement.weight = statement.add_parameter(name, "1", source, value=number)
-            case _:
-                raise FormError("no weight", 0, "how many such horizons make a year, as 365")
+                return number
+        raise FormError("no weight", 0, expected, node=node)
 
     def _weights(self, statement: Statement, horizon: Horizon) -> None:
         """Add the representative horizons, and how many of each make a year."""
-        numbers, places = {}, []
-        for name, node in horizon.weights.items():
-            found = pieces(node.value.strip(), self.conventions) if node.is_text else []
-            match found:
-                case [Quantity(number=number, unit=None)] if number > 0:
-                    numbers[str(name)] = number
-                    places.append(self.source.reference(node))
-                case _:
-                    raise FormError("no weight", 0, "how many of it make a year, as 26", node=node)
+        expected = "how many of it make a year, as 26"
+        numbers = {str(k): self._count(node, expected) for k, node in horizon.weights.items()}
+        places = [self.source.reference(node) for node in horizon.weights.values()]
         statement.representative = "P"
         about = {"name": "P", "kind": "scenario", "elements": list(numbers)}
         statement.sets.append(about)
@@ -430,11 +425,8 @@ class _Plant:
         if top is None:
             return
         given = source.entries(top, "the baseline", ("without", "rule"))
-        if source.in_text:
-            whole = source.reference(top)
-            place = {"span": whole["span"], "quote": whole["quote"]}
-            reason = {"reason": "the baseline, solved beside the plan"}
-            statement.unused.append(place | reason)
+        about = "the baseline, solved beside the plan"
+        statement.unused += source.aside(source.reference(top), about)
         if "rule" not in given:
             statement.without = self._without(top, given.get("without"))
         elif "without" in given:
@@ -469,11 +461,9 @@ class _Plant:
                     value, "a case changes one number", "a quantity", found="another value"
                 )
             else:
-                patch += _patched(filler, part, slot, value)
-        if source.in_text:
-            whole = self._whole(key.node, node)
-            place = {"span": whole["span"], "quote": whole["quote"]}
-            statement.unused.append(place | {"reason": "a case, solved beside the plan"})
+                patch += filler.patched(part, slot, value)
+        about = "a case, solved beside the plan"
+        statement.unused += source.aside(self._whole(key.node, node), about)
         statement.cases.append({"name": str(key), "patch": patch})
 
     # -- the language's own findings --------------------------------------------------------------
@@ -497,8 +487,11 @@ class _Plant:
         if match is not None and match[1] in self.parts:
             part = self.parts[match[1]]
             node = part.node.value.get(match[2], part.key)
-        file = self.source.file_of(node)
-        return InputError(error.message, file, node.line, node.column, error.found, error.expected)
+        return self._moved(error, node)
+
+    def _moved(self, error: InputError, node: Node) -> InputError:
+        """Return an error at a node."""
+        return self.source.error(node, str(error.message), error.expected, found=error.found)
 
     def _located(self, finding: Diagnostic) -> InputError:
         """Return a finding about the blueprint as an error about the line that it comes from."""
@@ -510,46 +503,8 @@ class _Plant:
         if node is None:
             owners = [k for k in self.parts if name == k or name.startswith(f"{k}_")]
             node = self.parts[max(owners, key=len)].key if owners else self.root
-        column = node.column
+        at = 0
         if term is not None and finding.column is not None:
-            column = self.source.column(node, term.origin(finding.column))
+            at = term.origin(finding.column)
         said = f"{name}: {finding.message}" if name else finding.message
-        expected = finding.suggestion
-        return InputError(said, self.source.file_of(node), node.line, column, expected=expected)
-
-
-def _fixed(statement: Statement, variable: str, trial: Statement) -> list[dict[str, Any]]:
-    """Return the operations that give a size that is to be chosen one value."""
-    place = [entry["name"] for entry in statement.decisions].index(variable)
-    entry, unit = trial.parameters[0], parse_unit(statement.decisions[place]["unit"])
-    value = convert(entry["value"], parse_unit(entry["unit"]), unit)
-    path = f"/core_model_elements/decision_variables/{place}"
-    return [
-        {"op": "replace", "path": f"{path}/{end}", "value": value} for end in ("lower", "upper")
-    ]
-
-
-def _patched(filler: Filler, part: Part, slot: str, node: Node) -> list[dict[str, Any]]:
-    """Return the operations that give a slot one other value."""
-    trial = Statement("", {}, filler.statement.currency)
-    what = replace(part, parameters={})
-    sized = filler.statement.sizes.get(str(part.parameters.get(slot)))
-    replace(filler, statement=trial, places={}).fill(what, slot, node)
-    if slot not in what.parameters:
-        return []
-    core, value, unit = "/core_model_elements", what.parameters[slot], None
-    if sized is not None:
-        return _fixed(filler.statement, sized["variable"], trial)
-    for entry in trial.parameters:
-        value, unit = entry["value"], parse_unit(entry["unit"])
-        for place, known in enumerate(filler.statement.parameters):
-            if known["name"] == entry["name"] and "value" in known:
-                if isinstance(value, float):
-                    value = convert(value, unit, parse_unit(known["unit"]))
-                path = f"{core}/parameters/{place}/value"
-                return [{"op": "replace", "path": path, "value": value}]
-    if isinstance(value, float):
-        value = literal(Quantity(value, unit))
-    place = [c["name"] for c in filler.statement.components].index(part.name)
-    path = f"{core}/components/{place}/parameters/{slot}"
-    return [{"op": "add", "path": path, "value": value}]
+        return self.source.error(node, said, finding.suggestion, at=at)

@@ -18,8 +18,9 @@ drawn like any other; the models and their parameters are listed in the page on 
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -97,6 +98,10 @@ class Site:
         if self.weight is not None:
             self._statement.weight = self.parameter(WEIGHT, self.weight)
 
+    @property
+    def _conventions(self) -> Conventions:
+        return Conventions(currency=self.currency)
+
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Return the site of a plant file, of a problem with a plant block, or of a blueprint.
@@ -127,10 +132,8 @@ class Site:
             stated.currency,
         )
         site.title, site._statement, site._folder = stated.title, stated, folder
-        for part in ("sets", "parameters", "decisions", "expressions", "components"):
-            setattr(stated, part, _as_stated(getattr(stated, part)))
-        stated.time, stated.goal = _as_stated(time), _as_stated(stated.goal)
-        stated.rules, stated.constraints = _as_stated(stated.rules), _as_stated(stated.constraints)
+        for part in fields(stated):
+            setattr(stated, part.name, _as_stated(getattr(stated, part.name)))
         stated.unused = []  # of a text that is not there any more
         return site
 
@@ -172,7 +175,7 @@ class Site:
         given: Any = value
         if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
             given, unit = given
-        unit = str(resolve_unit(unit, Conventions(currency=self.currency)) or unit)
+        unit = str(resolve_unit(unit, self._conventions) or unit)
         source: Json = STATED
         if isinstance(given, str) and "#" in given:
             file, column = given.split("#", 1)
@@ -232,7 +235,8 @@ class Site:
                 chosen[slot] = value
             elif slot == FINAL:
                 text = value if isinstance(value, str) else f"{value} kWh"
-                demand = self._demand(name, known, text)
+                with _refused():
+                    demand = final_demand(name, known, text)
             else:
                 names = (*known.slots, *known.options, *known.connections, FINAL)
                 said = f"component {name} ({model}): unknown slot {slot!r}"
@@ -400,19 +404,10 @@ class Site:
         """Control the site in closed loop; ``given`` is what :meth:`Blueprint.control` takes."""
         return self.blueprint(folder).control(steps, **given)
 
-    def _demand(self, name: str, known: Component, value: str) -> str:
-        try:
-            return final_demand(name, known, value)
-        except FormError as error:
-            raise InputError(error.message, expected=error.expected) from None
-
     def _translated(self, text: str) -> str:
         """Return an expression as a plant file has it in the language of blueprints."""
-        conventions = Conventions(currency=self.currency)
-        try:
-            return translated(text, self._statement.names(), conventions).text
-        except FormError as error:
-            raise InputError(error.message, found=repr(text), expected=error.expected) from None
+        with _refused(found=repr(text)):
+            return translated(text, self._statement.names(), self._conventions).text
 
     # -- what values become -----------------------------------------------------------------------
 
@@ -454,20 +449,17 @@ class Site:
         profile = given.pop("profile", None)
         if profile is not None:
             profile = self.parameter(f"{name}_{slot}_profile", profile)
-        try:
+        with _refused(f"component {name}: {slot}: "):
             amounts = {
                 key: [self._amount(v) for v in value] if key == "between" else self._amount(value)
                 for key, value in given.items()
             }
             return add_size(self._statement, name, slot, unit, amounts, STATED, profile)
-        except FormError as error:
-            said = f"component {name}: {slot}: {error.message}"
-            raise InputError(said, expected=error.expected) from None
 
     def _amount(self, value: Any) -> Amount:
         """Return a number with its unit; a bare one is in the unit of its place."""
         if isinstance(value, str):
-            match pieces(value.strip(), Conventions(currency=self.currency)):
+            match pieces(value.strip(), self._conventions):
                 case [Quantity() as quantity]:
                     return Amount(quantity.number, quantity.unit, STATED)
             raise FormError(f"no quantity: {value!r}", 0, "a number with its unit")
@@ -478,12 +470,10 @@ class Site:
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, str):
-            try:
-                match pieces(value.strip(), Conventions(currency=self.currency)):
+            with suppress(FormError):  # of an expression over parameters
+                match pieces(value.strip(), self._conventions):
                     case [Quantity(unit=found) as quantity] if found is not None:
                         return literal(quantity)
-            except FormError:
-                pass  # an expression over parameters
             return value
         if isinstance(value, int | float | np.number):
             return float(value)
@@ -492,11 +482,20 @@ class Site:
 
     def _check_unit(self, name: str, title: object, unit: str) -> None:
         """Refuse a series of pandas whose name states another unit than its numbers count in."""
-        stated = split_header(str(title or ""), Conventions(currency=self.currency)).unit
+        stated = split_header(str(title or ""), self._conventions).unit
         wanted = parse_unit(unit)
         if stated is not None and replace(stated, text=wanted.text) != wanted:
             expected = f"numbers in {unit} under another name, or a pair (series, '{stated}')"
             raise InputError(f"{name} is in {unit}", found=repr(title), expected=expected)
+
+
+@contextmanager
+def _refused(place: str = "", found: str | None = None) -> Iterator[None]:
+    """Say of what is wrong with a value where it was given."""
+    try:
+        yield
+    except FormError as error:
+        raise InputError(f"{place}{error.message}", found=found, expected=error.expected) from None
 
 
 def _as_stated(value: Any) -> Any:

@@ -79,6 +79,44 @@ class Filler:
         if value is not None:
             part.parameters[slot] = value
 
+    def patched(self, part: Part, slot: str, node: Node) -> list[dict[str, Any]]:
+        """Return the operations that give a slot one other value."""
+        own, trial = self.statement, Statement("", {}, self.statement.currency)
+        what = replace(part, parameters={})
+        replace(self, statement=trial, places={}).fill(what, slot, node)
+        if slot not in what.parameters:
+            return []
+        core, value = "/core_model_elements", what.parameters[slot]
+        sized = own.sizes.get(str(part.parameters.get(slot)))
+        if sized is not None:
+            places = {entry["name"]: place for place, entry in enumerate(own.decisions)}
+            path = f"{core}/decision_variables/{places[sized['variable']]}"
+            number = _in_unit(trial.parameters[0], own.decisions[places[sized["variable"]]]["unit"])
+            ends = (f"{path}/{end}" for end in ("lower", "upper"))
+            return [{"op": "replace", "path": end, "value": number} for end in ends]
+        for entry in trial.parameters:
+            for place, known in enumerate(own.parameters):
+                if known["name"] == entry["name"] and "value" in known:
+                    path, number = (
+                        f"{core}/parameters/{place}/value",
+                        _in_unit(entry, known["unit"]),
+                    )
+                    return [{"op": "replace", "path": path, "value": number}]
+            value = entry["value"]
+            if isinstance(value, float):
+                value = literal(Quantity(value, parse_unit(entry["unit"])))
+        place = [component["name"] for component in own.components].index(part.name)
+        path = f"{core}/components/{place}/parameters/{slot}"
+        return [{"op": "add", "path": path, "value": value}]
+
+
+def _in_unit(entry: dict[str, Any], unit: str) -> Any:
+    """Return the value of a parameter in a unit; an expression as it is."""
+    value = entry["value"]
+    if not isinstance(value, float):
+        return value
+    return convert(value, parse_unit(entry["unit"]), parse_unit(unit))
+
 
 @dataclass(frozen=True)
 class _Value:

@@ -179,16 +179,6 @@ def test_with_a_horizon_that_sees_all_the_loop_costs_what_one_plan_does() -> Non
     assert loop.cost == pytest.approx(float(loop.log["heat"].sum()), rel=1e-9)
 
 
-def test_a_named_expression_and_the_share_of_the_objective_cost_the_same() -> None:
-    costs = [
-        RecedingHorizon(battery(), state=STORE, forecasts={"price": PRICES}, stage_cost=name)
-        .run(10, {"now": 50.0})
-        .cost
-        for name in (None, "bill")
-    ]
-    assert costs[0] == pytest.approx(costs[1], rel=1e-9)
-
-
 def test_several_periods_at_once() -> None:
     runner = RecedingHorizon(
         battery(), state=STORE, forecasts={"price": PRICES}, step=3, plant=store
@@ -387,7 +377,6 @@ def test_a_series_that_would_stand_still_is_refused_unless_it_is_named_fixed() -
         ({"step": 0}, "step is 0"),
         ({"step": 99}, "step is 99"),
         ({"limits": [["nothing"]]}, "'nothing' that could be relaxed"),
-        ({"stage_cost": "nothing"}, "no expression 'nothing'"),
     ],
 )
 def test_wrong_set_ups_are_refused(arguments: Mapping[str, Any], message: str) -> None:

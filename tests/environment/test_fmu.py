@@ -35,7 +35,7 @@ def changed(site: Path, old: str, new: str) -> None:
 
 
 def test_a_house_follows_its_equations(house: Path) -> None:
-    plant = Fmu(house, start=86400.0, communication=60.0)
+    plant = Fmu(house, Signals(start_time=86400.0, communication_step=60.0))
     plant.initialize(900.0)
     first = plant.reset()
     for _ in range(8):
@@ -55,18 +55,14 @@ def test_a_house_follows_its_equations(house: Path) -> None:
 
 
 def test_a_warm_up_runs_the_house_by_its_own_thermostat(house: Path) -> None:
-    plant = Fmu(house, start=86400.0, warmup=36000.0, communication=60.0)
-    plant.initialize(900.0)
-    assert 293.9 < plant.reset()["reaT_y"] < 294.6  # what it keeps; it began at 293.15
+    def warmed(start: float, warmup: float) -> dict[str, float]:
+        given = Signals(start_time=start, warmup=warmup, communication_step=60.0)
+        plant = Fmu(house, given)
+        plant.initialize(900.0)
+        return plant.reset()
 
-
-def test_a_warm_up_does_not_begin_before_the_clock_does(house: Path) -> None:
-    plant = Fmu(house, start=3600.0, warmup=86400.0, communication=60.0)
-    plant.initialize(900.0)
-    late = plant.reset()
-    again = Fmu(house, start=3600.0, warmup=3600.0, communication=60.0)
-    again.initialize(900.0)
-    assert again.reset() == late
+    assert 293.9 < warmed(86400.0, 36000.0)["reaT_y"] < 294.6  # what it keeps; it began at 293.15
+    assert warmed(3600.0, 86400.0) == warmed(3600.0, 3600.0)  # not before the clock begins
 
 
 def test_units_are_converted_and_inputs_limited(site: Path) -> None:
@@ -141,7 +137,7 @@ def test_what_is_wrong_with_names_is_said(site: Path, old: str, new: str, said: 
 def test_a_file_that_is_no_fmu_is_refused(tmp_path: Path) -> None:
     (tmp_path / "no.fmu").write_text("nothing")
     with pytest.raises(InputError, match=r"no\.fmu: this is no FMU"):
-        Fmu(tmp_path / "no.fmu")
+        Fmu(tmp_path / "no.fmu", Signals())
 
 
 # -- model exchange -------------------------------------------------------------------------------
@@ -220,7 +216,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_model_exchange_is_integrated_through_changes_of_inputs_and_events_of_time(
     room: Path,
 ) -> None:
-    plant = Fmu(room, communication=300.0)
+    plant = Fmu(room, Signals(communication_step=300.0))
     assert plant.kind == "model exchange"
     plant.initialize(1200.0)
     assert plant.reset()["T"] == 20.0
