@@ -86,34 +86,17 @@ class Control:
 class RecedingHorizon:
     """Plans over a horizon again and again, each time from the measured state.
 
-    Parameters
-    ----------
-    blueprint, folder
-        The plan over one horizon; what it has to fulfil stands in
-        :mod:`engiagent.control.horizon`.
-    state
-        For each state variable or quantity the parameter that holds its measured value.
-    forecasts
-        For parameters along the horizon their longer series, in the parameter's own unit, of its
-        shape but longer along the horizon.
-    fixed
-        Parameters along the horizon that are right to stay as they are.
-    step
-        How many periods are applied before the next plan.
-    plant
-        What the world does with a control (see :data:`Plant`); None for the plan's own prediction.
-    limits
-        What may give way when there is no plan, by classes, the first to be given up first: ids of
-        constraints, names of variables for their bounds. None stands for the limits of states.
-    end
-        What to do where a series ends before the horizon: ``refuse``, ``hold``, ``repeat``.
-    options
-        Limits and settings of each solve.
-
-    Raises
-    ------
-    InputError
-        When the blueprint does not fulfil the contract.
+    ``blueprint``, ``folder``: the plan over one horizon; what it has to fulfil stands in
+    :mod:`engiagent.control.horizon`. ``state``: for each state variable or quantity the parameter
+    that holds its measured value. ``forecasts``: for parameters along the horizon their longer
+    series, in the parameter's own unit, of its shape but longer along the horizon. ``fixed``:
+    parameters along the horizon that are right to stay as they are. ``step``: how many periods are
+    applied before the next plan. ``plant``: what the world does with a control (see
+    :data:`Plant`); None for the plan's own prediction. ``limits``: what may be relaxed when there
+    is no plan, by classes, the first to be given up first: ids of constraints, names of variables
+    for their bounds; None stands for the limits of states. ``end``: what to do where a series ends
+    before the horizon: ``refuse``, ``hold``, ``repeat``. ``options``: limits and settings of each
+    solve. Raises InputError when the blueprint does not fulfil the contract.
     """
 
     def __init__(
@@ -148,7 +131,13 @@ class RecedingHorizon:
         self.applied, self.end, self.plant = step, end, plant
         self.axes = self._axes(elaboration, along)
         self.forecasts = read_series(forecasts or {}, self.axes)
-        self._required = self._still(set(fixed))
+        # What differs along the horizon and has no series to move along.
+        self._required = tuple(
+            name
+            for name, (_, axis) in self.axes.items()
+            if name not in {*self.forecasts, *fixed}
+            and np.ptp(self.parametric.value(name), axis=axis).any()
+        )
         self._classes = limits
         self._read(program)
         self._options = options or SolveOptions()
@@ -186,38 +175,23 @@ class RecedingHorizon:
         axis = self.axes[name][1]
         return tuple(s for k, s in enumerate(self._sets[name]) if k != axis)
 
-    def _still(self, fixed: set[str]) -> tuple[str, ...]:
-        """Return the parameters that differ along the horizon and have no series to move along."""
-        return tuple(
-            name
-            for name, (_, axis) in self.axes.items()
-            if name not in self.forecasts
-            and name not in fixed
-            and np.ptp(self.parametric.value(name), axis=axis).any()
-        )
-
     def _read(self, program: Program) -> None:
         """Find in a program what is needed of it; anew whenever it is compiled anew."""
         self._known = program
         states = frozenset(s.variable for s in self.states)
         self.limits = find_limits(program, self._classes, states)
-        self.controls = self._controls(program)
-        self._stages: dict[int, Bools] = {}
-        self._places: dict[tuple[str, int], Ints] = {}
-
-    def _controls(self, program: Program) -> tuple[ColumnBlock, ...]:
-        names = {s.variable for s in self.states}
-        found = tuple(
+        self.controls = tuple(
             block
             for block in program.columns
             if self.horizon.periods in block.sets
             and not block.generated
-            and block.name not in names
+            and block.name not in states
             and block.role in ("decision", None)
         )
-        if not found:
+        if not self.controls:
             raise InputError(f"no decision variable stands on {self.horizon.periods}")
-        return found
+        self._stages: dict[int, Bools] = {}
+        self._places: dict[tuple[str, int], Ints] = {}
 
     # -- one step -------------------------------------------------------------------------------
 

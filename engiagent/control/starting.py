@@ -9,14 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import (
-    Blueprint,
-    ComponentDef,
-    ConstraintDef,
-    Core,
-    ParameterDef,
-    freeze,
-)
+from engiagent.blueprint.document import Blueprint, ConstraintDef, Core, ParameterDef, freeze
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Call, Compare, Node, Ref, tree_of, walk
 from engiagent.blueprint.periods import find_moving, with_periods
@@ -272,7 +265,12 @@ class Names:
         self.states = {quantity[s.variable]: s.parameter for s in runner.states}
         self.results: dict[str, str] = {}
         self.controls = {quantity[b.name]: b.name for b in runner.controls}
-        slots = dict(_slots(core.components))
+        slots = {
+            value: f"{component.name}.{slot}"
+            for component in core.components
+            for slot, value in component.parameters.items()
+            if isinstance(value, str)
+        }
         self.disturbances = {slots.get(name, name): name for name in runner.axes}
 
     def of(self, name: str, known: Mapping[str, str], what: str) -> str:
@@ -360,14 +358,6 @@ class Names:
                 factor, shift = conversion(column.unit, parse_unit(unit))
                 values = values * factor + shift
             yield known[own], _aligned(file, values, whole, unit, steps)
-
-
-def _slots(components: Sequence[ComponentDef]) -> Iterator[tuple[str, str]]:
-    """Yield parameters with the slot that they fill."""
-    for component in components:
-        for slot, value in component.parameters.items():
-            if isinstance(value, str):
-                yield value, f"{component.name}.{slot}"
 
 
 def _plain(value: Floats) -> Any:

@@ -1,7 +1,7 @@
 """From a plant block to a blueprint: what each key of it means, and every error at its place."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -336,7 +336,12 @@ class _Plant:
         self.places[key] = given["must"]
         forall = [over] if over else []
         if statement.representative:
-            first = dict.fromkeys(self._in_each(statement), "p")
+            series = (
+                f"{part.name}_{name}"
+                for part in self.parts.values()
+                for name in part.known.quantities
+            )
+            first = dict.fromkeys((*series, *statement.of_each()), "p")  # what each horizon has
             used = {ref.name for text in texts.values() if text for ref in references(text)}
             forall = ["p in P", *forall] if used & first.keys() else forall
             texts = {name: text and respelled(text, {}, first) for name, text in texts.items()}
@@ -350,12 +355,6 @@ class _Plant:
             hard=weight is None,
             penalty=weight and {"weight": weight, "form": "linear"},
         )
-
-    def _in_each(self, statement: Statement) -> Iterator[str]:
-        """Yield the names of what there is in each of the representative horizons."""
-        for part in self.parts.values():
-            yield from (f"{part.name}_{series}" for series in part.known.quantities)
-        yield from statement.of_each()
 
     def _term(self, node: Node, name: str) -> str | None:
         """Return an expression in the language; None after recording what is wrong with it."""

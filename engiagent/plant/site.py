@@ -34,7 +34,7 @@ from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
 from engiagent.models.buildings import HeatNetwork
 from engiagent.plant.reading import read_statement
-from engiagent.plant.sizing import Amount, Size, add_size
+from engiagent.plant.sizing import Amount, Size, Sizing
 from engiagent.plant.slots import FINAL, WHOLES, final_demand
 from engiagent.plant.source import FormError, nearest
 from engiagent.plant.statement import COST, Statement
@@ -67,25 +67,17 @@ STATED = {"kind": "user", "note": "given in Python"}
 class Site:
     """A study under construction; :mod:`engiagent.plant` reads the same from a file.
 
-    Attributes
-    ----------
-    start, step, periods, zone
-        The horizon, as a set of kind ``time`` takes it: ``start`` may lack the date, ``step`` may
-        be one text or a list of them.
-    currency
-        In which prices are, where they name none.
-    title
-        What the study is about.
-    weight
-        How many such horizons make a year, as 365 for a day: then all costs are those of a year.
+    The horizon is what a set of kind ``time`` takes: ``start`` may lack the date, ``step`` may be
+    one text or a list of them.
     """
 
     start: str
     step: str | Sequence[str]
     periods: int
     zone: str | None = None
-    currency: str = "EUR"
-    title: str = "a study"
+    currency: str = "EUR"  # of prices that name none
+    title: str = "a study"  # what it is about
+    # how many such horizons make a year, as 365 for a day: then all costs are those of a year
     weight: float | None = None
     _statement: Statement = field(init=False)
     _folder: Path | None = field(init=False, default=None)
@@ -387,14 +379,8 @@ class Site:
     ) -> "Solution":
         """Solve the study: a plan with its certificate, charts, tables and explanations.
 
-        Parameters
-        ----------
-        folder
-            Where data files lie.
-        progress
-            Show how far it has come.
-        options
-            Limits and settings, as ``time_limit=60`` [s], ``gap=0.01`` or ``backend="scip"``.
+        ``folder``: where data files lie. ``progress``: show how far it has come. ``options``:
+        limits and settings, as ``time_limit=60`` [s], ``gap=0.01`` or ``backend="scip"``.
         """
         return self.blueprint(folder).solve(progress=progress, **options)
 
@@ -454,7 +440,7 @@ class Site:
                 key: [self._amount(v) for v in value] if key == "between" else self._amount(value)
                 for key, value in given.items()
             }
-            return add_size(self._statement, name, slot, unit, amounts, STATED, profile)
+            return Sizing(self._statement, name, slot, unit, amounts, STATED).add(profile)
 
     def _amount(self, value: Any) -> Amount:
         """Return a number with its unit; a bare one is in the unit of its place."""

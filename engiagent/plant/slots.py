@@ -11,7 +11,7 @@ import numpy as np
 from engiagent.errors import InputError
 from engiagent.plant.horizon import BY, NEAR, RULES, Horizon, aligned, usual_rule
 from engiagent.plant.sizing import KEYS as SIZE
-from engiagent.plant.sizing import Amount, add_size
+from engiagent.plant.sizing import Amount, Sizing
 from engiagent.plant.source import FormError, Source
 from engiagent.plant.statement import Statement
 from engiagent.plant.values import Column, Piece, Quantity, each_piece, literal, pieces
@@ -271,9 +271,8 @@ class _Value:
         if len(source.errors) > faults:
             return None
         unit, about = self.known.unit, source.reference(self.node)
-        return add_size(
-            self.filler.statement, self.part.name, self.slot, unit, given, about, profile
-        )
+        sizing = Sizing(self.filler.statement, self.part.name, self.slot, unit, given, about)
+        return sizing.add(profile)
 
     def _amount(self, node: Node) -> Amount:
         found = pieces(node.value.strip(), self.filler.conventions) if node.is_text else []
