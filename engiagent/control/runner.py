@@ -309,11 +309,16 @@ class RecedingHorizon:
         assert result.x is not None
         first = self._age
         stop = first + self.applied
-        values = {b.name: self._over(result.x, b, first, stop) for b in self.controls}
-        predicted = {
-            s.parameter: self._at_instant(result.x, s.variable, stop) * s.factor + s.shift
-            for s in self.states
+        applied = dict(self._applied(result.x, first, stop))
+        ends = {
+            b.name: self._values_at(result.x, b, self.horizon.instants, stop)
+            for b in self.program.columns
+            if self.horizon.instants in b.sets and not b.generated
         }
+        values = {b.name: applied[b.name] for b in self.controls}
+        if self.applied == 1:
+            values = {name: periods[0] for name, periods in values.items()}
+        predicted = {s.parameter: ends[s.variable] * s.factor + s.shift for s in self.states}
         return Control(
             step=self._count,
             outcome=outcome,
@@ -322,14 +327,8 @@ class RecedingHorizon:
             units=MappingProxyType({b.name: b.unit for b in self.controls}),
             quantities=MappingProxyType({b.name: b.quantity for b in self.controls}),
             predicted=MappingProxyType(predicted),
-            applied=MappingProxyType(dict(self._applied(result.x, first, stop))),
-            ends=MappingProxyType(
-                {
-                    b.name: self._at_instant(result.x, b.name, stop)
-                    for b in self.program.columns
-                    if self.horizon.instants in b.sets and not b.generated
-                }
-            ),
+            applied=MappingProxyType(applied),
+            ends=MappingProxyType(ends),
             results=MappingProxyType({n: self._result(result.x, n, first) for n in self.told}),
             relaxations=moved,
             objective=result.objective if outcome != "previous plan" else None,
@@ -349,22 +348,14 @@ class RecedingHorizon:
         axis = block.sets.index(self.horizon.periods)
         return pick(block.evaluate(x), block, at_stage(block, axis, first))
 
-    def _over(self, x: Floats, block: ColumnBlock, first: int, stop: int) -> Floats:
-        found = [self._values_at(x, block, self.horizon.periods, k) for k in range(first, stop)]
-        return found[0] if self.applied == 1 else np.stack(found)
-
     def _applied(self, x: Floats, first: int, stop: int) -> Iterator[tuple[str, Floats]]:
         """Yield the variables along the horizon with what they are from one period to another."""
         for block in self.program.columns:
             sets = (self.horizon.periods, self.horizon.instants)
-            along = [name for name in block.sets if name in sets]
-            if len(along) == 1 and not block.generated:
-                found = [self._values_at(x, block, along[0], k) for k in range(first, stop)]
+            along = next((name for name in sets if name in block.sets), None)
+            if along is not None and not block.generated:
+                found = [self._values_at(x, block, along, k) for k in range(first, stop)]
                 yield block.name, np.stack(found)
-
-    def _at_instant(self, x: Floats, variable: str, instant: int) -> Floats:
-        block = self.program.column_block(variable)
-        return self._values_at(x, block, self.horizon.instants, instant)
 
     def _values_at(self, x: Floats, block: ColumnBlock, along: str, position: int) -> Floats:
         key = (block.name, position)

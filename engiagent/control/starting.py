@@ -20,7 +20,7 @@ from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon
 from engiagent.environment.environment import Environment
 from engiagent.environment.interface import Runs
-from engiagent.environment.running import wall_clock
+from engiagent.environment.running import read_series_by_name, wall_clock
 from engiagent.environment.signals import Connected, Signals, open_simulated, simulated
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
@@ -28,10 +28,8 @@ from engiagent.plant.horizon import aligned, usual_rule
 from engiagent.plant.sizing import open_sizes
 from engiagent.plant.source import nearest
 from engiagent.solvers.result import SolveOptions
-from engiagent.text.datafile import DataFile, load_data_file
+from engiagent.text.datafile import DataFile
 from engiagent.text.timestamps import read_times
-from engiagent.units.unit import conversion, parse_unit
-from engiagent.units.words import Conventions
 
 DAY: Final = 24.0
 MODEL: Final = "model"
@@ -324,7 +322,13 @@ class Names:
         if isinstance(actual, Mapping):
             given = {self.of(n, known, "series"): np.asarray(v) for n, v in actual.items()}
         else:
-            given = dict(self._columns(Path(actual), known, whole, steps))
+            units = {name: self.runner.parametric.unit(own) for name, own in known.items()}
+            zone = next(s.zone for s in whole.core.sets if s.kind == "time")
+            told = "none of the series that are forecast"
+            file, columns = read_series_by_name(Path(actual), units, zone, told)
+            given = {
+                known[n]: _aligned(file, v, whole, units[n], steps) for n, v in columns.items()
+            }
         found = {}
         for name, values in given.items():
             series = self.runner.forecasts[name]
@@ -335,29 +339,6 @@ class Names:
             joined[:own] = values[:own]
             found[name] = np.moveaxis(joined, 0, at)
         return found
-
-    def _columns(
-        self, path: Path, known: Mapping[str, str], whole: Elaboration, steps: int
-    ) -> Iterator[tuple[str, Floats]]:
-        """Yield the columns of a file by parameter, aligned with the applied periods."""
-        definition = next(s for s in whole.core.sets if s.kind == "time")
-        zone = definition.zone
-        folder, name = path.resolve().parent, path.name
-        file = load_data_file(folder, name, Conventions(), zone)
-        for column in file.series:
-            own = next((k for k in (column.header, column.name) if k in known), None)
-            if own is None:
-                raise InputError(
-                    f"the column {column.header!r} is none of the series that are forecast",
-                    name,
-                    expected=f"one of {', '.join(known)}",
-                )
-            unit = self.runner.parametric.unit(known[own])
-            values = column.numbers()
-            if column.unit is not None:
-                factor, shift = conversion(column.unit, parse_unit(unit))
-                values = values * factor + shift
-            yield known[own], _aligned(file, values, whole, unit, steps)
 
 
 def _plain(value: Floats) -> Any:

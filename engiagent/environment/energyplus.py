@@ -180,41 +180,34 @@ class EnergyPlus:
             if not file.is_file():
                 raise InputError("there is no such file", str(file))
         self.path, self.settings, self.seconds = path, settings, 3600.0
-        self._engine: _Engine | None = None
         self.signals: dict[str, Signal] = {}
         self.reset()
 
     def initialize(self, seconds: float) -> None:
         """Set the length of all steps, a multiple of EnergyPlus's own. [s]."""
-        own = self._running().seconds
+        own = self._engine.seconds
         if abs(seconds / own - max(round(seconds / own), 1)) > 1e-9:
             said = "the step is no multiple of the building's"
             found, expected = f"{seconds / 60:g} min", f"a multiple of {own / 60:g} min"
             raise InputError(said, self.path.name, found=found, expected=expected)
         self.seconds = seconds
 
-    def _running(self) -> _Engine:
-        if self._engine is None:
-            self.reset()
-        assert self._engine is not None
-        return self._engine
-
     def reset(self, initial: Values | None = None, seed: int = 0) -> dict[str, float]:
         """Run to the start under the building's own control and return what it shows there."""
         if initial:
             raise InputError("EnergyPlus takes no initial states", found=", ".join(initial))
-        self.close()
+        if self.signals:
+            self.close()
         given = self.settings
         arguments = ["-w", str(given.weather), str(self.path)]
-        engine = _Engine(arguments, given.read, given.start_time or 0.0)
-        self._engine, self._closing = engine, weakref.finalize(self, engine.close)
+        self._engine = engine = _Engine(arguments, given.read, given.start_time or 0.0)
+        self._closing = weakref.finalize(self, engine.close)
         found = self._next()
         if not self.signals:
             self.signals = {n: _signal(p, n in given.averaged) for n, p in engine.points.items()}
         return found
 
     def _next(self) -> dict[str, float]:
-        assert self._engine is not None
         try:
             return self._engine.next()
         except InputError:
@@ -224,7 +217,7 @@ class EnergyPlus:
 
     def step(self, inputs: Values) -> dict[str, float]:
         """Advance under actuators by name; those that are not given are left to the building."""
-        engine = self._running()
+        engine = self._engine
         for name in inputs:
             if name not in engine.points or engine.points[name].what != "Actuator":
                 raise _unknown(name, engine.points, "actuator")
@@ -239,9 +232,7 @@ class EnergyPlus:
 
     def close(self) -> None:
         """End the run."""
-        if self._engine is not None:
-            self._engine = None
-            self._closing()
+        self._closing()
 
 
 def _signal(point: Any, averaged: bool) -> Signal:

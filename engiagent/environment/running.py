@@ -91,26 +91,38 @@ def read_forcing(path: Path, signals: Mapping[str, Signal]) -> Forcing:
 
     Raises InputError for a column that is no input, or of another unit.
     """
-    file: DataFile = load_data_file(path.resolve().parent, path.name, Conventions(), None)
+    units = {name: signal.unit for name, signal in signals.items() if signal.role in INPUTS}
+    file, values = read_series_by_name(path, units, None, "no input")
     if file.axis is None:
         raise InputError("no column of time", path.name, expected="time stamps as 2026-01-31T00:00")
-    known = [name for name, signal in signals.items() if signal.role in INPUTS]
-    values = {}
-    for column in file.series:
-        name = next((n for n in (column.header, column.name) if n in known), None)
-        if name is None:
-            said = f"the column {column.header!r} is no input"
-            raise InputError(said, path.name, expected=f"one of {', '.join(known) or 'none'}")
-        factor, shift = 1.0, 0.0
-        if column.unit is not None:
-            try:
-                factor, shift = between(str(column.unit), signals[name].unit)
-            except UnitError as error:
-                raise InputError(f"the column {column.header!r}: {error}", path.name) from None
-        values[name] = column.numbers() * factor + shift
     stamps = np.asarray(file.axis.instants, dtype=np.int64)
     begins = np.datetime64(int(stamps[0]), "s")
     return Forcing((stamps - stamps[0]).astype(float), values, begins)
+
+
+def read_series_by_name(
+    path: Path, units: Mapping[str, str], zone: str | None, otherwise: str
+) -> tuple[DataFile, dict[str, Floats]]:
+    """Return a table, and its columns by known names in the units of these.
+
+    ``zone``: of stamps without offset. ``otherwise``: what a column is that has none of the names.
+    Raises InputError for such a column, or for one of another dimension.
+    """
+    file = load_data_file(path.resolve().parent, path.name, Conventions(), zone)
+    found = {}
+    for column in file.series:
+        name = next((n for n in (column.header, column.name) if n in units), None)
+        if name is None:
+            said = f"the column {column.header!r} is {otherwise}"
+            raise InputError(said, path.name, expected=f"one of {', '.join(units) or 'none'}")
+        factor, shift = 1.0, 0.0
+        if column.unit is not None:
+            try:
+                factor, shift = between(str(column.unit), units[name])
+            except UnitError as error:
+                raise InputError(f"the column {column.header!r}: {error}", path.name) from None
+        found[name] = column.numbers() * factor + shift
+    return file, found
 
 
 def wall_clock(axis: TimeAxis | None) -> np.datetime64 | None:

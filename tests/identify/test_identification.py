@@ -396,9 +396,8 @@ def test_a_residual_that_is_kept_is_heat_in_the_plan(house: House) -> None:
 
 def test_a_plant_file_takes_a_curve_as_it_takes_its_value(tmp_path: Path) -> None:
     costs = []
-    for name, how in (("one", "cop: 3"), ("curve", "cop_curve: [3.5, 0, 0, -0.01, 0, -1.0e-9]")):
-        place = tmp_path / f"{name}.yaml"
-        place.write_text(
+    for how in ("cop: 3", "cop_curve: [3.5, 0, 0, -0.01, 0, -1.0e-9]"):
+        (tmp_path / "plant.yaml").write_text(
             "title: House\nhorizon: {step: 1 h, periods: 6}\ncomponents:\n"
             "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
             "  room: {model: thermal_zone, capacitance: 3 kWh/K, resistance: 5 K/kW,\n"
@@ -409,10 +408,8 @@ def test_a_plant_file_takes_a_curve_as_it_takes_its_value(tmp_path: Path) -> Non
             'requirements: {warm: {for: t in T, must: "room.temperature[t] >= 20 degC"}}\n'
             "goal: {minimize: cost}\n"
         )
-        result = CliRunner().invoke(
-            app, ["run", str(place), "--out", str(tmp_path / name), "--json"]
-        )
-        assert result.exit_code == 0, result.output
-        costs.append(json.loads(result.stdout)["objective"]["value"])
+        plan = Site.load(tmp_path / "plant.yaml").solve(progress=False)
+        assert plan.certificate.verdict == "certified"
+        costs.append(plan.objective)
     assert costs[1] == pytest.approx(costs[0], rel=1e-6)
-    assert costs[0] > 0
+    assert costs[0]
