@@ -14,9 +14,9 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.fragment import PORTS
 from engiagent.formulations.expansion import expand
-from engiagent.plant.cluster import Cluster, is_cluster, read_cluster
+from engiagent.plant.cluster import OWNERS, Cluster, is_cluster, read_cluster
 from engiagent.plant.horizon import Horizon, read_horizon, read_rule
-from engiagent.plant.slots import FINAL, YES_NO, Filler, Part, columns_in, final_demand
+from engiagent.plant.slots import FINAL, YES_NO, Filler, Part, columns_in, final_requirement
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
 from engiagent.plant.statement import BUS, COST, PROFIT, Statement
 from engiagent.plant.values import Quantity, Term, literal, pieces, translated
@@ -138,12 +138,10 @@ class _Plant:
         title = source.text(self.top.get("title"), "the title") or source.problem.title
         statement = Statement(title, horizon.entry, self.currency, unused=source.silent())
         filler = Filler(source, horizon, statement, self.conventions, self.places)
-        if horizon.weight is not None:
-            with source.recording(horizon.weight, "weight"):
-                self._weight(statement, horizon.weight)
-        if horizon.weights:
-            with source.recording(self.top["horizon"], "weights"):
-                self._weights(statement, horizon)
+        if horizon.weight is not None or horizon.weights:
+            name = "weights" if horizon.weights else "weight"
+            with source.recording(horizon.weight or self.top["horizon"], name):
+                self._weight(statement, horizon)
         self._connect()
         for part in self.parts.values():
             for slot, node in part.slots.items():
@@ -260,17 +258,13 @@ class _Plant:
                 self.source.fault(part.key, f"{part.name} names no bus, others do", expected)
             else:
                 part.connections.setdefault("bus", BUS)
-        self._check_targets()
-        if not self.misread:
-            self._check_buses()
-
-    def _check_targets(self) -> None:
-        """Refuse a zone, a grid or a neighbour that is no component."""
         for part in self.parts.values():
-            for name in ("zone", "grid", "air_handler"):
+            for name in OWNERS:
                 target = part.connections.get(name)
                 if isinstance(target, str):
                     self._check_named(part.node.value[name], target, f"{part.name}: ")
+        if not self.misread:
+            self._check_buses()
 
     def _check_named(self, node: Node, name: str, place: str = "") -> None:
         """Refuse the name of a component that nobody states."""
@@ -302,8 +296,8 @@ class _Plant:
         """Require the least content of a store in the end."""
         text = self.source.text(node, FINAL)
         if text is not None:
-            demand = final_demand(part.name, part.known, text)
-            given: Mapping[Any, Node] = {"must": replace(node, value=demand)}
+            least = final_requirement(part.name, part.known, text)
+            given: Mapping[Any, Node] = {"must": replace(node, value=least)}
             name = f"{part.name}_{FINAL}"
             self._require(statement, name, self._whole(key, node), given)
             self.terms.pop(f"{name}.must", None)  # what is wrong with it stands at the value
@@ -395,11 +389,21 @@ class _Plant:
         statement.set_goal(sense, expression or "0", unit, source.reference(node))
         statement.needs_cost = True
 
-    def _weight(self, statement: Statement, node: Node) -> None:
-        """Add how many such horizons make a year."""
-        number = self._count(node, "how many such horizons make a year, as 365")
-        source = self.source.reference(node)
-        statement.weight = statement.add_parameter(WEIGHT, "1", source, value=number)
+    def _weight(self, statement: Statement, horizon: Horizon) -> None:
+        """Add how many such horizons make a year, or how many of each representative one."""
+        content: dict[str, Any] = {}
+        if horizon.weight is not None:
+            source: Any = self.source.reference(horizon.weight)
+            expected = "how many such horizons make a year, as 365"
+            content["value"] = self._count(horizon.weight, expected)
+        else:
+            expected = "how many of it make a year, as 26"
+            numbers = {str(k): self._count(node, expected) for k, node in horizon.weights.items()}
+            source = [self.source.reference(node) for node in horizon.weights.values()]
+            statement.representative = "P"
+            statement.sets.append({"name": "P", "kind": "scenario", "elements": list(numbers)})
+            content |= {"index": ["P"], "value": numbers}
+        statement.weight = statement.add_parameter(WEIGHT, "1", source, **content)
 
     def _count(self, node: Node, expected: str) -> float:
         """Return how many of a horizon make a year."""
@@ -407,16 +411,6 @@ class _Plant:
             case [Quantity(number=number, unit=None)] if number > 0:
                 return number
         raise FormError("no weight", 0, expected, node=node)
-
-    def _weights(self, statement: Statement, horizon: Horizon) -> None:
-        """Add the representative horizons, and how many of each make a year."""
-        expected = "how many of it make a year, as 26"
-        numbers = {str(k): self._count(node, expected) for k, node in horizon.weights.items()}
-        places = [self.source.reference(node) for node in horizon.weights.values()]
-        statement.representative = "P"
-        about = {"name": "P", "kind": "scenario", "elements": list(numbers)}
-        statement.sets.append(about)
-        statement.weight = statement.add_parameter(WEIGHT, "1", places, index=["P"], value=numbers)
 
     def _baseline(self, statement: Statement) -> None:
         """Note the rule of the baseline, or the components that it does without."""

@@ -35,7 +35,7 @@ from engiagent.formulations.components import MODELS
 from engiagent.models.buildings import HeatNetwork
 from engiagent.plant.reading import read_statement
 from engiagent.plant.sizing import Amount, Size, Sizing
-from engiagent.plant.slots import FINAL, WHOLES, final_demand
+from engiagent.plant.slots import FINAL, WHOLES, final_requirement
 from engiagent.plant.source import FormError, nearest
 from engiagent.plant.statement import COST, Statement
 from engiagent.plant.values import Quantity, literal, pieces, translated
@@ -116,14 +116,9 @@ class Site:
     @classmethod
     def _of(cls, stated: Statement, folder: Path | None) -> Self:
         time = stated.time
-        site = cls(
-            time.get("start", "00:00"),
-            time["step"],
-            time["periods"],
-            time.get("zone"),
-            stated.currency,
-        )
-        site.title, site._statement, site._folder = stated.title, stated, folder
+        site = cls(time.get("start", "00:00"), time["step"], time["periods"], time.get("zone"))
+        site.currency, site.title = stated.currency, stated.title
+        site._statement, site._folder = stated, folder
         for part in fields(stated):
             setattr(stated, part.name, _as_stated(getattr(stated, part.name)))
         stated.unused = []  # of a text that is not there any more
@@ -211,7 +206,7 @@ class Site:
         parameters: Json = {}
         joined: Json = dict(connections or {})
         chosen: Json = dict(options or {})
-        demand = ""
+        least = None
         # A share, as initial_energy="50 %", is one of another slot, which comes before it.
         for slot, value in sorted(slots.items(), key=lambda item: str(item[1]).endswith("%")):
             if slot in known.slots:
@@ -226,9 +221,9 @@ class Site:
             elif slot in known.options:
                 chosen[slot] = value
             elif slot == FINAL:
-                text = value if isinstance(value, str) else f"{value} kWh"
                 with _refused():
-                    demand = final_demand(name, known, text)
+                    text = value if isinstance(value, str) else f"{value} kWh"
+                    least = final_requirement(name, known, text)
             else:
                 names = (*known.slots, *known.options, *known.connections, FINAL)
                 said = f"component {name} ({model}): unknown slot {slot!r}"
@@ -236,8 +231,8 @@ class Site:
         self._statement.add_component(
             name, model, STATED, parameters=parameters, connections=joined, options=chosen
         )
-        if demand:
-            self.require(demand, over=None, name=f"{name}_{FINAL}")
+        if least is not None:
+            self.require(least, over=None, name=f"{name}_{FINAL}")
         return name
 
     def add_network(
@@ -262,16 +257,12 @@ class Site:
             start = initial_temperature if start is None else start
             if start is not None:
                 nodes[node.name]["initial_temperature"] = f"{start!r}[degC]"
-        links = {
-            f"link{number}": {
-                "one": link.one,
-                "other": link.other,
-                "conductance": f"{link.conductance!r}[kW/K]",
-                **({"one_way": True} if link.one_way else {}),
-            }
-            for number, link in enumerate(network.links, 1)
-            if link.conductance > 0
-        }
+        links: Json = {}
+        for number, link in enumerate(network.links, 1):
+            if link.conductance > 0:
+                ends = {"one": link.one, "other": link.other}
+                ends["conductance"] = f"{link.conductance!r}[kW/K]"
+                links[f"link{number}"] = ends | ({"one_way": True} if link.one_way else {})
         given = {b: self.parameter(f"{name}_{b}", v, "degC") for b, v in boundaries.items()}
         gains = {n: self.parameter(f"{name}_heat_{n}", v, "kW") for n, v in (heat or {}).items()}
         more |= {"heat": gains} if gains else {}
@@ -350,9 +341,8 @@ class Site:
             said = "a baseline leaves out components or has a rule"
             raise InputError(said, expected="one of both")
         known = [c["name"] for c in self._statement.components]
-        for name in without:
-            if name not in known:
-                raise InputError(f"there is no component {name}", expected=", ".join(known))
+        if odd := [name for name in without if name not in known]:
+            raise InputError(f"there is no component {odd[0]}", expected=", ".join(known))
         self._statement.without, self._statement.rule = without, rule
 
     def blueprint(self, folder: str | Path | None = None) -> Blueprint:

@@ -29,7 +29,7 @@ FINAL: Final = "final_energy_min"
 """What the content of a store is at least in the end: no slot of its model, but a requirement."""
 
 
-def final_demand(owner: str, known: Component, value: str) -> str:
+def final_requirement(owner: str, known: Component, value: str) -> str:
     """Return the requirement that a least final content of a store is.
 
     Raises FormError when a component has no content that it begins with.
