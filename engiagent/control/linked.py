@@ -50,7 +50,7 @@ class LinkedPlant:
         unit = runner.parametric.unit
         of_control = {block.name: block.unit for block in runner.controls}
         self._states = {
-            name: (own, [f"{element_name(name, label)}" for label in labels], unit(own))
+            name: (own, [element_name(name, label) for label in labels], unit(own))
             for name, own in states.items()
             for labels in [element_labels(runner, own)]
         }

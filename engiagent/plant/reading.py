@@ -128,7 +128,7 @@ class _Plant:
         if "components" not in self.top:
             expected = "components: {name: {model: …}}"
             source.fault(self.root, "there are no components", expected, found="none")
-        for key, node in self._listed("components").items():
+        for key, node in source.entries(self.top.get("components"), "components").items():
             self._component(key, node)
         slots = [node for part in self.parts.values() for node in part.slots.values()]
         used = [c.file for node in slots for c in columns_in(node, self.conventions)]
@@ -159,21 +159,17 @@ class _Plant:
             if part.final is not None:
                 with source.recording(part.final[1], f"{part.name}.{FINAL}"):
                     self._final(statement, part, *part.final)
-        for key, node in self._listed("requirements").items():
+        for key, node in source.entries(self.top.get("requirements"), "requirements").items():
             with source.recording(key.node):
                 self._requirement(statement, key, node)
         with source.recording(self.top.get("goal", self.root)):
             self._goal(statement)
         self._baseline(statement)
-        for key, node in self._listed("cases").items():
+        for key, node in source.entries(self.top.get("cases"), "cases").items():
             self._case(filler, key, node)
         if source.errors:
             raise PlantError(source.errors)
         return statement
-
-    def _listed(self, key: str) -> Mapping[Any, Node]:
-        """Return the entries under a key of the block."""
-        return self.source.entries(self.top.get(key), key)
 
     def _currency(self) -> str:
         node = self.top.get("currency")

@@ -385,8 +385,6 @@ class Site:
         with _refused(found=repr(text)):
             return translated(text, self._statement.names(), self._conventions).text
 
-    # -- what values become -----------------------------------------------------------------------
-
     def _numbers(self, name: str, value: npt.ArrayLike) -> Json:
         self._check_stamps(name, getattr(value, "index", None))
         wanted = f"one number, or {self.periods} for the periods"

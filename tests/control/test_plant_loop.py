@@ -51,6 +51,14 @@ def house(first: float = 20.5) -> Blueprint:
     return site.blueprint()
 
 
+def told(*words: object, code: int = 0) -> dict[str, Any]:
+    """Return what ``engiagent control --json`` says."""
+    done = CliRunner().invoke(app, ["control", *map(str, words), "--json"])
+    assert done.exit_code == code, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
 def test_with_a_horizon_to_the_end_the_first_step_is_the_plan_and_energy_is_conserved() -> None:
     blueprint = depot()
     loop = blueprint.control(1, horizon=48, progress=False)
@@ -183,9 +191,7 @@ def test_the_command_writes_a_folder_and_ends_with_the_right_code(
     head = "time,living.ambient_temperature [degC]"
     Path("real.csv").write_text("\n".join([head, *rows]), encoding="utf-8")
     command = ["control", "house.json", "--steps", "12", "--actual", "real.csv", "--out", "loop"]
-    done = CliRunner().invoke(app, [*command, "--json"])
-    assert done.exit_code == 1, done.output
-    found = json.loads(done.stdout)
+    found = told(*command[1:], code=1)
     assert found["steps"] == 12
     assert found["outcomes"]["relaxed"] >= 1
     names = {path.name for path in Path("loop").iterdir()}
@@ -213,11 +219,9 @@ def test_a_plant_that_loses_more_is_judged_by_what_it_showed(tmp_path: Path) -> 
         "pump.electric_power: {thermostat: zone.living.temperature, "
         "between: [20 degC, 20.5 degC], on: 2 kW}"
     )
-    given = ["--against", "thermostat", "--against", str(narrow), "--json", "--out", str(again)]
-    plant = ["--plant", str(tmp_path / "leaky.yaml"), "--steps", "12"]
-    done = CliRunner().invoke(app, ["control", str(tmp_path / "plan.yaml"), *plant, *given])
-    assert done.exit_code == 1, done.output
-    found = json.loads(done.stdout)
+    given = ["--against", "thermostat", "--against", narrow, "--out", again]
+    plant = ["--plant", tmp_path / "leaky.yaml", "--steps", "12"]
+    found = told(tmp_path / "plan.yaml", *plant, *given, code=1)
     judged = {figure["name"]: figure["value"] for figure in found["assessment"]}
     with (again / "plant.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -255,11 +259,8 @@ def test_two_plans_control_one_plant(tmp_path: Path) -> None:
     believed, true = tmp_path / "believed.yaml", tmp_path / "true.yaml"
     believed.write_text(HOUSE)
     true.write_text(HOUSE.replace("5 K/kW", "4 K/kW"))
-    given = ["--plant", "environment", "--steps", "12", "--json", "--out", str(tmp_path / "out")]
-    rivals = [word for plan in (true, believed) for word in ("--against", str(plan))]
-    done = CliRunner().invoke(app, ["control", str(true), *given, *rivals])
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
+    given = ["--plant", "environment", "--steps", "12", "--out", str(tmp_path / "out")]
+    found = told(true, *given, "--against", true, "--against", believed)
     own, same, other = (
         {f["name"]: f["value"] for f in figures}
         for figures in (found["assessment"], *found["against"].values())
@@ -286,9 +287,8 @@ def test_a_rule_meets_what_really_came(tmp_path: Path) -> None:
     came = [30.0 + 2 * hour for hour in range(6)]
     rows = (f"2026-06-01T{hour:02d}:00,{power}" for hour, power in enumerate(came))
     actual.write_text("\n".join(["time,depot.power [kW]", *rows]) + "\n")
-    given = ["--plant", "environment", "--steps", "6", "--actual", str(actual), "--out", str(out)]
-    done = CliRunner().invoke(app, ["control", str(plan), *given, "--against", "self-consumption"])
-    assert done.exit_code == 0, done.output
+    given = ["--plant", "environment", "--steps", "6", "--actual", actual, "--out", out]
+    told(plan, *given, "--against", "self-consumption")
     with (out / "against-self-consumption.csv").open() as file:
         assert [float(row["depot.power [kW]"]) for row in csv.DictReader(file)] == came
 
