@@ -19,9 +19,10 @@ from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
 from engiagent.control import ClosedLoop
 from engiagent.control.assessment import CLUSTER, assess, broken_limits, prediction_errors
-from engiagent.control.buildings import per_building as of_each_building
 from engiagent.control.certificate import PLANS, RECORD, STEPS, certify_loop
-from engiagent.control.starting import MODEL, rival
+from engiagent.control.rivals import per_building as of_each_building
+from engiagent.control.rivals import rival
+from engiagent.control.starting import MODEL
 from engiagent.control.starting import control as close
 from engiagent.environment.controllers import RULES
 from engiagent.environment.interface import read_yaml

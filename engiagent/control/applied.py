@@ -120,7 +120,7 @@ def _along(values: Floats, runner: "RecedingHorizon", axis: int) -> Floats:
 def _recorded(loop: "ClosedLoop", block: ColumnBlock) -> Floats | None:
     """Return what was applied or measured of a variable; None of one that stands on no period."""
     runner, horizon = loop.runner, loop.runner.horizon
-    if block.generated:
+    if block.generated or {horizon.periods, horizon.instants} <= {*block.sets}:
         return None
     state = next((s for s in runner.states if s.variable == block.name), None)
     if state is not None and runner.applied == 1:

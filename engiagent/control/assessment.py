@@ -9,7 +9,7 @@ import numpy as np
 from engiagent.control.elastic import Relaxation, find_limits, relaxations
 from engiagent.control.linked import element_labels
 from engiagent.environment.interface import element_name
-from engiagent.environment.records import as_solution
+from engiagent.environment.running import as_solution
 from engiagent.plant.cluster import WAYS, Cluster
 from engiagent.run.keyfigures import Figure
 from engiagent.run.scenarios import Scenario

@@ -99,7 +99,8 @@ def certify_loop(folder: Path) -> Certificate:
             "evidence": weakest,
         },
     }
-    own = {file: sha256_bytes(open_inside(folder, file)) for file in (STEPS, *_recorded(folder))}
+    files = [file for file in (STEPS, RECORD) if file == STEPS or (folder / file).is_file()]
+    own = {file: sha256_bytes(open_inside(folder, file)) for file in files}
     hashed = {"plant": plant["sha256"]} if "sha256" in plant else {}
     return applied.judged(
         inputs={**applied.inputs, **own, **hashed},
@@ -107,10 +108,6 @@ def certify_loop(folder: Path) -> Certificate:
         violations=(*apart, *worst.values(), *(b["violation"] for b in broken)),
         bound=None,
     )
-
-
-def _recorded(folder: Path) -> tuple[str, ...]:
-    return (RECORD,) if (folder / RECORD).is_file() else ()
 
 
 def _status(statuses: Iterator[str]) -> str:
@@ -165,20 +162,17 @@ def _unlike_applied(
             planned = np.moveaxis(step.solution[name].values, axis, 0)[step.age * periods :][:count]
             off = float(np.nanmax(np.abs(planned - came[number * periods :][:count])))
             if not off <= scale:
-                yield _unlike(name, off, str(solution[name].attrs.get("units")), scale, step.time)
-
-
-def _unlike(name: str, amount: float, unit: str, allowed: float, time: str) -> dict[str, Any]:
-    return {
-        "level": "algebra",
-        "check": f"applied:{name}",
-        "name": f"{name} as planned",
-        "message": f"{name} is {amount:.6g} {unit} off its plan at {time}",
-        "where": {"step": time},
-        "amount": amount,
-        "unit": unit,
-        "tolerance": allowed,
-    }
+                unit = str(solution[name].attrs.get("units"))
+                yield {
+                    "level": "algebra",
+                    "check": f"applied:{name}",
+                    "name": f"{name} as planned",
+                    "message": f"{name} is {off:.6g} {unit} off its plan at {step.time}",
+                    "where": {"step": step.time},
+                    "amount": off,
+                    "unit": unit,
+                    "tolerance": scale,
+                }
 
 
 def _broken(

@@ -18,9 +18,8 @@ from engiagent.control.assessment import (
     prediction_errors,
     shown,
 )
-from engiagent.control.horizon import ControlError, Floats
+from engiagent.control.horizon import ControlError, Floats, Series
 from engiagent.control.runner import Control, RecedingHorizon
-from engiagent.control.series import Series
 from engiagent.errors import InputError
 from engiagent.plant.cluster import Cluster
 from engiagent.run.keyfigures import Figure, KeyFigures, key_figures
@@ -311,19 +310,10 @@ def _log(
     unit = {"units": program.objective_unit}
     series["stage_cost"] = ("step", np.array([c.stage_cost for c in controls]), unit)
     series["outcome"] = ("step", np.array([c.outcome for c in controls], dtype=object), {})
-    series |= _relaxed(controls)
+    for limit, unit_of in {r.limit: r.unit for c in controls for r in c.relaxations}.items():
+        amounts = ([r.amount for r in c.relaxations if r.limit == limit] for c in controls)
+        worst = np.array([max(found, default=0.0) for found in amounts])
+        series[f"relaxed__{limit}"] = ("step", worst, {"units": unit_of})
     used = {dim for dims, *_ in series.values() if not isinstance(dims, str) for dim in dims}
     coordinates = {name: c.values for name, c in program.coordinates.items() if name in used}
     return xarray.Dataset(series, coords={"step": np.arange(len(controls)), **coordinates})
-
-
-def _relaxed(controls: list[Control]) -> dict[str, Any]:
-    units = {r.limit: r.unit for c in controls for r in c.relaxations}
-    found = {}
-    for limit, unit in units.items():
-        worst = [
-            max((r.amount for r in c.relaxations if r.limit == limit), default=0.0)
-            for c in controls
-        ]
-        found[f"relaxed__{limit}"] = ("step", np.array(worst), {"units": unit})
-    return found

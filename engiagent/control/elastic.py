@@ -80,17 +80,17 @@ def find_limits(
     for names in classes:
         group = []
         for name in [names] if isinstance(names, str) else names:
-            matches = [Limit(b, True) for b in program.rows if _belongs(b.constraint_id, name)]
+            matches = [
+                Limit(b, True)
+                for b in program.rows
+                if f"{b.constraint_id}__".startswith(f"{name}__")
+            ]
             matches += [Limit(b, False) for b in program.columns if b.name == name]
             if not matches:
                 raise InputError(f"no constraint and no variable {name!r} that could be relaxed")
             group += matches
         found.append(group)
     return found
-
-
-def _belongs(constraint_id: str, name: str) -> bool:
-    return constraint_id == name or constraint_id.startswith(f"{name}__")
 
 
 def _state_limits(program: Program, states: frozenset[str]) -> Iterator[Limit]:
@@ -177,7 +177,8 @@ def _recovering(program: Program, wide: Elastic[Limit], outside: Ints) -> Progra
     for give, start in zip(wide.gives, wide.starts, strict=True):
         block = give.limit.block
         chosen = outside[(outside >= block.start) & (outside < block.stop)]
-        axis = _instants(program, block)
+        kinds = [program.coordinates[name].kind for name in block.sets]
+        axis = kinds.index("instants") if "instants" in kinds else None
         if give.limit.is_row or not len(chosen) or block.positions is not None or axis is None:
             continue
         numbers = np.arange(block.size).reshape(block.shape)
@@ -188,13 +189,6 @@ def _recovering(program: Program, wide: Elastic[Limit], outside: Ints) -> Progra
         pairs.append(start + np.stack([after[concerned], before[concerned]]))
     later, earlier = np.concatenate(pairs, axis=1)
     return with_rows(wide.program, later, earlier)
-
-
-def _instants(program: Program, block: Block) -> int | None:
-    for axis, name in enumerate(block.sets):
-        if program.coordinates[name].kind == "instants":
-            return axis
-    return None
 
 
 def _ahead(program: Program, block: Block, element: int) -> int | None:

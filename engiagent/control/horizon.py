@@ -1,4 +1,4 @@
-"""What recedes: the time set of a blueprint, its states, and what its first periods cost.
+"""What recedes: the time set of a blueprint, its states, its series, and what periods cost.
 
 The contract of a blueprint that can be controlled:
 
@@ -16,7 +16,7 @@ a series in place of the clock keeps the program in place.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,8 @@ from engiagent.units.unit import UnitError, conversion, parse_unit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+End = Literal["refuse", "hold", "repeat"]
 CLOCK: Final = ("clock", "hour", "weekday", "at", "within")
 
 
@@ -126,24 +128,17 @@ def asks_for_clock(core: Core) -> bool:
 
 
 def _texts(core: Core) -> Iterator[str]:
-    for variable in core.decision_variables:
-        yield from _only_text(variable.lower, variable.upper, variable.where)
-    for parameter in core.parameters:
-        if isinstance(parameter.value, str):
-            yield parameter.value
-    for expression in core.expressions:
-        yield from _only_text(expression.expression, expression.where)
-    for constraint in core.constraints:
-        yield from _only_text(constraint.expression, constraint.where)
-    for definition in core.sets:
-        if isinstance(definition.where, str):
-            yield definition.where
-    if core.objective_function is not None and core.objective_function.expression is not None:
-        yield core.objective_function.expression
-
-
-def _only_text(*values: object) -> Iterator[str]:
-    yield from (value for value in values if isinstance(value, str))
+    parts = (
+        core.decision_variables,
+        core.parameters,
+        core.expressions,
+        core.constraints,
+        core.sets,
+    )
+    for item in (*(item for part in parts for item in part), core.objective_function):
+        for key in ("lower", "upper", "value", "expression", "where"):
+            if isinstance(text := getattr(item, key, None), str):
+                yield text
 
 
 def at_stage(block: Block, axis: int, position: int) -> Ints:
@@ -164,60 +159,92 @@ def pick(x: Floats, block: Block, numbers: Ints) -> Floats:
     return np.where(numbers >= 0, values, np.nan)
 
 
-class StageCost:
-    """The share of the applied periods in the objective.
+def stage_columns(program: Program, horizon: Horizon, stages: range) -> Bools:
+    """Return which columns stand on some periods, or on the instants at their starts."""
+    mask = np.zeros(program.column_count, dtype=bool)
+    for block in program.columns:
+        for axis, name in enumerate(block.sets):
+            for position in stages if name in (horizon.periods, horizon.instants) else ():
+                numbers = at_stage(block, axis, position).reshape(-1)
+                mask[block.start + numbers[numbers >= 0]] = True
+    return mask
 
-    Without a named expression it is the sum of the objective's terms all of whose variables stand
-    on the applied periods or on the instants at their starts; what stands on no period (a peak, a
-    sum over the horizon) belongs to none.
 
-    ``periods``: how many periods are applied. ``expression``: name of an expression along the
-    horizon, or None. Raises InputError when there is no such expression along the horizon.
+def stage_cost(program: Program, x: Floats, stage: Bools) -> float:
+    """Return the share of some periods in the objective, in its unit.
+
+    It is the sum of the terms all of whose variables are columns of the ``stage``; what stands on
+    no period (a peak, a sum over the horizon) belongs to none.
     """
+    value, products = float(program.cost[stage] @ x[stage]), program.products
+    if len(products.rows):
+        inside = stage[products.first] & stage[products.second]
+        value += float(products.at(x)[inside & (products.rows == OBJECTIVE)].sum())
+    return value
 
-    def __init__(
-        self, program: Program, horizon: Horizon, periods: int, expression: str | None
-    ) -> None:
-        self._horizon, self._periods, self._expression = horizon, periods, expression
-        self._first: int | None = None
-        self._mask = np.zeros(program.column_count, dtype=bool)
-        if expression is None:
-            return
-        known = {e.name: e for e in program.expressions if horizon.periods in e.sets}
-        if expression not in known:
+
+# -- longer series --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A longer series of a parameter."""
+
+    name: str
+    values: Floats  # of the parameter's shape, but longer along ``axis``, the horizon's
+    axis: int
+    length: int  # how long a window is
+
+    def window(self, start: int, end: End) -> Floats:
+        """Return the window that begins at a step.
+
+        ``start``: number of the step, from 0. ``end``: what to do beyond the end of the series:
+        ``refuse``, ``hold`` the last value, or ``repeat`` the series from its beginning. Raises
+        InputError when the series is too short and the end is to be refused.
+        """
+        have = self.values.shape[self.axis]
+        places = np.arange(start, start + self.length)
+        if places[-1] >= have:
+            if end == "refuse":
+                raise InputError(
+                    f"the series of {self.name} ends before the horizon does at step {start}",
+                    found=f"{have} values",
+                    expected=f"{start + self.length}, or end='hold' or 'repeat'",
+                )
+            places = np.minimum(places, have - 1) if end == "hold" else places % have
+        found: Floats = np.take(self.values, places, axis=self.axis)
+        return found
+
+    def at(self, step: int, end: End) -> Floats:
+        """Return the value of one step, without the horizon's axis."""
+        return np.asarray(np.take(self.window(step, end), 0, axis=self.axis))
+
+
+def read_series(
+    given: Mapping[str, npt.ArrayLike], shapes: Mapping[str, tuple[tuple[int, ...], int]]
+) -> dict[str, Series]:
+    """Return longer series, checked.
+
+    ``given``: values by parameter, in its own unit. ``shapes``: of each parameter that moves: its
+    shape and which axis is the horizon's. Raises InputError when a name is unknown, a shape does
+    not fit or a value is not finite.
+    """
+    found = {}
+    for name, values in given.items():
+        if name not in shapes:
+            known = ", ".join(shapes) or "none"
+            raise InputError(f"{name!r} is no parameter along the horizon; those are {known}")
+        shape, axis = shapes[name]
+        array = np.asarray(values, dtype=np.float64)
+        others = tuple(n for k, n in enumerate(array.shape) if k != axis)
+        if array.ndim != len(shape) or others != tuple(n for k, n in enumerate(shape) if k != axis):
+            expected = ["n" if k == axis else str(size) for k, size in enumerate(shape)]
             raise InputError(
-                f"no expression {expression!r} along {horizon.periods}",
-                expected=", ".join(known) or "a named expression with that index",
+                f"the series of {name} has a wrong shape",
+                found=str(array.shape),
+                expected=f"({', '.join(expected)})",
             )
-
-    def at(self, program: Program, x: Floats, first: int) -> float:
-        """Return the cost of the periods from one on, in the objective's unit."""
-        if self._expression is not None:
-            return self._named(program, x, first)
-        if self._first != first:
-            self._mask, self._first = self._columns(program, first), first
-        value = float(program.cost[self._mask] @ x[self._mask])
-        products = program.products
-        if len(products.rows):
-            inside = self._mask[products.first] & self._mask[products.second]
-            value += float(products.at(x)[inside & (products.rows == OBJECTIVE)].sum())
-        return value
-
-    def _named(self, program: Program, x: Floats, first: int) -> float:
-        block = program.expression_block(str(self._expression))
-        values, axis = block.evaluate(x), block.sets.index(self._horizon.periods)
-        total = 0.0
-        for position in range(first, first + self._periods):
-            total += float(np.nansum(pick(values, block, at_stage(block, axis, position))))
-        return total
-
-    def _columns(self, program: Program, first: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        mask = np.zeros(program.column_count, dtype=bool)
-        for block in program.columns:
-            for axis, name in enumerate(block.sets):
-                if name not in (self._horizon.periods, self._horizon.instants):
-                    continue
-                for position in range(first, first + self._periods):
-                    numbers = at_stage(block, axis, position).reshape(-1)
-                    mask[block.start + numbers[numbers >= 0]] = True
-        return mask
+        if not array.size or not np.isfinite(array).all():
+            raise InputError(f"the series of {name} is empty or holds a value that is not finite")
+        found[name] = Series(name, array, axis, shape[axis])
+    return found

@@ -50,7 +50,7 @@ class LinkedPlant:
         unit = runner.parametric.unit
         of_control = {block.name: block.unit for block in runner.controls}
         self._states = {
-            name: (own, [f"{element_name(name, label)}" for label in labels], unit(own))
+            name: (own, [element_name(name, label) for label in labels], unit(own))
             for name, own in states.items()
             for labels in [element_labels(runner, own)]
         }
@@ -60,11 +60,12 @@ class LinkedPlant:
         self._sent = {name: of_control[own] for name, own in controls.items()}
         self._sent |= {name: unit(own) for name, own in disturbances.items()}
         # What follows from the controls, as the heat of a heater, can be a signal as well.
-        self.results = {
-            str(e.quantity): e.name
+        results = {
+            e.quantity: e.name
             for e in runner.program.expressions
-            if e.quantity in inputs and e.sets == (runner.horizon.periods,)
+            if e.quantity is not None and e.sets == (runner.horizon.periods,)
         }
+        self.results = {name: own for name, own in results.items() if name in inputs}
         self._sent |= {
             name: runner.program.expression_block(own).unit for name, own in self.results.items()
         }
@@ -75,7 +76,7 @@ class LinkedPlant:
             raise InputError(
                 "no control of the plan reaches the plant",
                 found=f"inputs {', '.join(inputs) or 'none'}",
-                expected=f"some of {', '.join((*controls, *_quantities(runner)))}",
+                expected=f"some of {', '.join((*controls, *results))}",
             )
         self._read = [n for n in shown if n in signals and n not in inputs]
         if not self._read:
@@ -218,7 +219,9 @@ def transition(runner: RecedingHorizon) -> Floats:
             "the plan's states cannot be estimated: its equations are not one linear step",
             expected="a signal for every state, or states that are not 'estimated'",
         )
-    scale = np.concatenate([np.full(_count(runner, s.parameter), s.factor) for s in runner.states])
+    shape = runner.parametric.shape
+    factors = (np.full(shape(s.parameter), s.factor).reshape(-1) for s in runner.states)
+    scale = np.concatenate([*factors])
     return np.asarray(-np.linalg.solve(two, one) * scale[:, None] / scale[None, :])
 
 
@@ -228,16 +231,6 @@ def _converted(value: float, source: str, target: str, name: str) -> float:
     except UnitError as error:
         raise InputError(f"{name}: {error}", expected="units of one quantity") from None
     return factor * value + shift
-
-
-def _quantities(runner: RecedingHorizon) -> Iterator[str]:
-    for block in runner.program.expressions:
-        if block.quantity is not None and block.sets == (runner.horizon.periods,):
-            yield block.quantity
-
-
-def _count(runner: RecedingHorizon, parameter: str) -> int:
-    return int(np.prod(runner.parametric.shape(parameter), dtype=np.int64))
 
 
 def element_labels(runner: RecedingHorizon, parameter: str) -> list[str]:

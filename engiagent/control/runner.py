@@ -15,17 +15,20 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.periods import find_moving, start_after
 from engiagent.control.elastic import Relaxation, find_limits, relaxations, relaxed
 from engiagent.control.horizon import (
+    Bools,
     ControlError,
+    End,
     Floats,
     Ints,
-    StageCost,
     asks_for_clock,
     at_stage,
     find_horizon,
     find_states,
     pick,
+    read_series,
+    stage_columns,
+    stage_cost,
 )
-from engiagent.control.series import End, read_series
 from engiagent.errors import InputError
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.parametric import compile_parametric
@@ -83,37 +86,17 @@ class Control:
 class RecedingHorizon:
     """Plans over a horizon again and again, each time from the measured state.
 
-    Parameters
-    ----------
-    blueprint, folder
-        The plan over one horizon; what it has to fulfil stands in
-        :mod:`engiagent.control.horizon`.
-    state
-        For each state variable or quantity the parameter that holds its measured value.
-    forecasts
-        For parameters along the horizon their longer series, in the parameter's own unit, of its
-        shape but longer along the horizon.
-    fixed
-        Parameters along the horizon that are right to stay as they are.
-    step
-        How many periods are applied before the next plan.
-    plant
-        What the world does with a control (see :data:`Plant`); None for the plan's own prediction.
-    limits
-        What may give way when there is no plan, by classes, the first to be given up first: ids of
-        constraints, names of variables for their bounds. None stands for the limits of states.
-    end
-        What to do where a series ends before the horizon: ``refuse``, ``hold``, ``repeat``.
-    stage_cost
-        A named expression along the horizon that says what a period costs; None takes the share of
-        the objective that stands on the applied periods' variables.
-    options
-        Limits and settings of each solve.
-
-    Raises
-    ------
-    InputError
-        When the blueprint does not fulfil the contract.
+    ``blueprint``, ``folder``: the plan over one horizon; what it has to fulfil stands in
+    :mod:`engiagent.control.horizon`. ``state``: for each state variable or quantity the parameter
+    that holds its measured value. ``forecasts``: for parameters along the horizon their longer
+    series, in the parameter's own unit, of its shape but longer along the horizon. ``fixed``:
+    parameters along the horizon that are right to stay as they are. ``step``: how many periods are
+    applied before the next plan. ``plant``: what the world does with a control (see
+    :data:`Plant`); None for the plan's own prediction. ``limits``: what may be relaxed when there
+    is no plan, by classes, the first to be given up first: ids of constraints, names of variables
+    for their bounds; None stands for the limits of states. ``end``: what to do where a series ends
+    before the horizon: ``refuse``, ``hold``, ``repeat``. ``options``: limits and settings of each
+    solve. Raises InputError when the blueprint does not fulfil the contract.
     """
 
     def __init__(
@@ -128,7 +111,6 @@ class RecedingHorizon:
         plant: Plant | None = None,
         limits: Sequence[Sequence[str]] | None = None,
         end: End = "refuse",
-        stage_cost: str | None = None,
         options: SolveOptions | None = None,
     ) -> None:
         self.blueprint = full = expand(blueprint)
@@ -149,8 +131,14 @@ class RecedingHorizon:
         self.applied, self.end, self.plant = step, end, plant
         self.axes = self._axes(elaboration, along)
         self.forecasts = read_series(forecasts or {}, self.axes)
-        self._required = self._still(set(fixed))
-        self._classes, self._stage_cost = limits, stage_cost
+        # What differs along the horizon and has no series to move along.
+        self._required = tuple(
+            name
+            for name, (_, axis) in self.axes.items()
+            if name not in {*self.forecasts, *fixed}
+            and np.ptp(self.parametric.value(name), axis=axis).any()
+        )
+        self._classes = limits
         self._read(program)
         self._options = options or SolveOptions()
         self._session = Session(self.parametric, self._options)
@@ -187,38 +175,23 @@ class RecedingHorizon:
         axis = self.axes[name][1]
         return tuple(s for k, s in enumerate(self._sets[name]) if k != axis)
 
-    def _still(self, fixed: set[str]) -> tuple[str, ...]:
-        """Return the parameters that differ along the horizon and have no series to move along."""
-        return tuple(
-            name
-            for name, (_, axis) in self.axes.items()
-            if name not in self.forecasts
-            and name not in fixed
-            and np.ptp(self.parametric.value(name), axis=axis).any()
-        )
-
     def _read(self, program: Program) -> None:
         """Find in a program what is needed of it; anew whenever it is compiled anew."""
         self._known = program
         states = frozenset(s.variable for s in self.states)
         self.limits = find_limits(program, self._classes, states)
-        self.controls = self._controls(program)
-        self.cost = StageCost(program, self.horizon, self.applied, self._stage_cost)
-        self._places: dict[tuple[str, int], Ints] = {}
-
-    def _controls(self, program: Program) -> tuple[ColumnBlock, ...]:
-        names = {s.variable for s in self.states}
-        found = tuple(
+        self.controls = tuple(
             block
             for block in program.columns
             if self.horizon.periods in block.sets
             and not block.generated
-            and block.name not in names
+            and block.name not in states
             and block.role in ("decision", None)
         )
-        if not found:
+        if not self.controls:
             raise InputError(f"no decision variable stands on {self.horizon.periods}")
-        return found
+        self._stages: dict[int, Bools] = {}
+        self._places: dict[tuple[str, int], Ints] = {}
 
     # -- one step -------------------------------------------------------------------------------
 
@@ -336,11 +309,16 @@ class RecedingHorizon:
         assert result.x is not None
         first = self._age
         stop = first + self.applied
-        values = {b.name: self._over(result.x, b, first, stop) for b in self.controls}
-        predicted = {
-            s.parameter: self._at_instant(result.x, s.variable, stop) * s.factor + s.shift
-            for s in self.states
+        applied = dict(self._applied(result.x, first, stop))
+        ends = {
+            b.name: self._values_at(result.x, b, self.horizon.instants, stop)
+            for b in self.program.columns
+            if self.horizon.instants in b.sets and not b.generated
         }
+        values = {b.name: applied[b.name] for b in self.controls}
+        if self.applied == 1:
+            values = {name: periods[0] for name, periods in values.items()}
+        predicted = {s.parameter: ends[s.variable] * s.factor + s.shift for s in self.states}
         return Control(
             step=self._count,
             outcome=outcome,
@@ -349,43 +327,35 @@ class RecedingHorizon:
             units=MappingProxyType({b.name: b.unit for b in self.controls}),
             quantities=MappingProxyType({b.name: b.quantity for b in self.controls}),
             predicted=MappingProxyType(predicted),
-            applied=MappingProxyType(dict(self._applied(result.x, first, stop))),
-            ends=MappingProxyType(
-                {
-                    b.name: self._at_instant(result.x, b.name, stop)
-                    for b in self.program.columns
-                    if self.horizon.instants in b.sets and not b.generated
-                }
-            ),
+            applied=MappingProxyType(applied),
+            ends=MappingProxyType(ends),
             results=MappingProxyType({n: self._result(result.x, n, first) for n in self.told}),
             relaxations=moved,
             objective=result.objective if outcome != "previous plan" else None,
-            stage_cost=self.cost.at(self.program, result.x, first),
+            stage_cost=stage_cost(self.program, result.x, self._stage(first)),
             result=result,
             seconds=time.perf_counter() - started,
         )
+
+    def _stage(self, first: int) -> Bools:
+        if first not in self._stages:
+            stages = range(first, first + self.applied)
+            self._stages[first] = stage_columns(self.program, self.horizon, stages)
+        return self._stages[first]
 
     def _result(self, x: Floats, name: str, first: int) -> Floats:
         block = self.program.expression_block(name)
         axis = block.sets.index(self.horizon.periods)
         return pick(block.evaluate(x), block, at_stage(block, axis, first))
 
-    def _over(self, x: Floats, block: ColumnBlock, first: int, stop: int) -> Floats:
-        found = [self._values_at(x, block, self.horizon.periods, k) for k in range(first, stop)]
-        return found[0] if self.applied == 1 else np.stack(found)
-
     def _applied(self, x: Floats, first: int, stop: int) -> Iterator[tuple[str, Floats]]:
         """Yield the variables along the horizon with what they are from one period to another."""
         for block in self.program.columns:
             sets = (self.horizon.periods, self.horizon.instants)
-            along = [name for name in block.sets if name in sets]
-            if len(along) == 1 and not block.generated:
-                found = [self._values_at(x, block, along[0], k) for k in range(first, stop)]
+            along = next((name for name in sets if name in block.sets), None)
+            if along is not None and not block.generated:
+                found = [self._values_at(x, block, along, k) for k in range(first, stop)]
                 yield block.name, np.stack(found)
-
-    def _at_instant(self, x: Floats, variable: str, instant: int) -> Floats:
-        block = self.program.column_block(variable)
-        return self._values_at(x, block, self.horizon.instants, instant)
 
     def _values_at(self, x: Floats, block: ColumnBlock, along: str, position: int) -> Floats:
         key = (block.name, position)

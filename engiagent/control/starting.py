@@ -1,52 +1,35 @@
 """A closed loop from a plant alone: its horizon, its states and its forecasts are found in it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import (
-    Blueprint,
-    ComponentDef,
-    ConstraintDef,
-    Core,
-    ParameterDef,
-    freeze,
-)
+from engiagent.blueprint.document import Blueprint, ConstraintDef, Core, ParameterDef, freeze
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Call, Compare, Node, Ref, tree_of, walk
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.values import as_written
-from engiagent.control.assessment import assess, computing_time
 from engiagent.control.closedloop import ClosedLoop, close
-from engiagent.control.horizon import Floats
+from engiagent.control.horizon import End, Floats, read_series
 from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon
-from engiagent.control.series import End, read_series
-from engiagent.environment.controllers import chosen
 from engiagent.environment.environment import Environment
-from engiagent.environment.interface import Runs, between
-from engiagent.environment.running import INPUTS, Forcing, run
+from engiagent.environment.interface import Runs
+from engiagent.environment.running import read_series_by_name, wall_clock
 from engiagent.environment.signals import Connected, Signals, open_simulated, simulated
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
 from engiagent.plant.sizing import open_sizes
 from engiagent.plant.source import nearest
-from engiagent.run.keyfigures import Figure
 from engiagent.solvers.result import SolveOptions
-from engiagent.text.datafile import DataFile, load_data_file
+from engiagent.text.datafile import DataFile
 from engiagent.text.timestamps import read_times
-from engiagent.units.unit import conversion, parse_unit
-from engiagent.units.words import Conventions
-
-if TYPE_CHECKING:
-    import xarray
 
 DAY: Final = 24.0
 MODEL: Final = "model"
@@ -130,7 +113,7 @@ def control(
     )
     runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
     names = Names(runner, blueprint.core)
-    begins = _begins(whole)
+    begins = begins_of(whole)
     if isinstance(plant, str):
         function = load_plant(plant, signals, begins, blueprint, folder)
     else:
@@ -280,7 +263,12 @@ class Names:
         self.states = {quantity[s.variable]: s.parameter for s in runner.states}
         self.results: dict[str, str] = {}
         self.controls = {quantity[b.name]: b.name for b in runner.controls}
-        slots = dict(_slots(core.components))
+        slots = {
+            value: f"{component.name}.{slot}"
+            for component in core.components
+            for slot, value in component.parameters.items()
+            if isinstance(value, str)
+        }
         self.disturbances = {slots.get(name, name): name for name in runner.axes}
 
     def of(self, name: str, known: Mapping[str, str], what: str) -> str:
@@ -334,7 +322,13 @@ class Names:
         if isinstance(actual, Mapping):
             given = {self.of(n, known, "series"): np.asarray(v) for n, v in actual.items()}
         else:
-            given = dict(self._columns(Path(actual), known, whole, steps))
+            units = {name: self.runner.parametric.unit(own) for name, own in known.items()}
+            zone = next(s.zone for s in whole.core.sets if s.kind == "time")
+            told = "none of the series that are forecast"
+            file, columns = read_series_by_name(Path(actual), units, zone, told)
+            given = {
+                known[n]: _aligned(file, v, whole, units[n], steps) for n, v in columns.items()
+            }
         found = {}
         for name, values in given.items():
             series = self.runner.forecasts[name]
@@ -345,37 +339,6 @@ class Names:
             joined[:own] = values[:own]
             found[name] = np.moveaxis(joined, 0, at)
         return found
-
-    def _columns(
-        self, path: Path, known: Mapping[str, str], whole: Elaboration, steps: int
-    ) -> Iterator[tuple[str, Floats]]:
-        """Yield the columns of a file by parameter, aligned with the applied periods."""
-        definition = next(s for s in whole.core.sets if s.kind == "time")
-        zone = definition.zone
-        folder, name = path.resolve().parent, path.name
-        file = load_data_file(folder, name, Conventions(), zone)
-        for column in file.series:
-            own = next((k for k in (column.header, column.name) if k in known), None)
-            if own is None:
-                raise InputError(
-                    f"the column {column.header!r} is none of the series that are forecast",
-                    name,
-                    expected=f"one of {', '.join(known)}",
-                )
-            unit = self.runner.parametric.unit(known[own])
-            values = column.numbers()
-            if column.unit is not None:
-                factor, shift = conversion(column.unit, parse_unit(unit))
-                values = values * factor + shift
-            yield known[own], _aligned(file, values, whole, unit, steps)
-
-
-def _slots(components: Sequence[ComponentDef]) -> Iterator[tuple[str, str]]:
-    """Yield parameters with the slot that they fill."""
-    for component in components:
-        for slot, value in component.parameters.items():
-            if isinstance(value, str):
-                yield value, f"{component.name}.{slot}"
 
 
 def _plain(value: Floats) -> Any:
@@ -401,70 +364,9 @@ def _aligned(file: DataFile, values: Floats, whole: Elaboration, unit: str, step
 # -- plants ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Rival:
-    """Another controller of the plant of a loop, and how it did."""
-
-    # as those of the loop: with the prices and comfort limits of its plan
-    figures: tuple[Figure, ...]
-    # what the plant was told and showed; None where a function answered
-    record: "xarray.Dataset | None"
-    loop: ClosedLoop | None = None  # of another plan; None of rules
-
-
-def rival(
-    loop: ClosedLoop,
-    controller: str | Callable[..., ClosedLoop],
-    plant: str,
-    signals: str | Path | None,
-    blueprint: Blueprint,
-    folder: Path | None,
-) -> Rival:
-    """Run the plant of a loop under another controller, for as long as the loop went.
-
-    Where the plan's own prediction answered the loop, the physics of the plan answers here.
-
-    ``controller``: a rule, a file of rules, or what closes the loop of another plan:
-    :func:`control` with all but ``steps`` and ``plant``. ``plant``, ``signals``, ``blueprint``,
-    ``folder``: as the loop had them. Raises InputError when the plant is a function, which answers
-    no rule, or the plans have other periods.
-    """
-    place, begins = ENVIRONMENT if plant == MODEL else plant, _begins(loop.schedule.elaboration)
-    runs = load_plant(place, signals, begins, blueprint, folder)
-    steps, seconds = len(loop.controls), loop.runner.horizon.hours * loop.runner.applied * 3600.0
-    if not isinstance(controller, str):
-        other = controller(steps=steps, plant=runs)
-        if other.times != loop.times[: len(other.times)]:
-            said = "a plan that is compared has other periods"
-            raise InputError(said, found=other.times[0], expected=f"one step, from {loop.times[0]}")
-        figures = assess(other, None) if other.plant is None else assess(loop, other.plant)
-        return Rival((*figures, computing_time(other)), other.plant, other)
-    if runs is None or callable(runs):
-        raise InputError("a function answers a plan alone", found=plant, expected="a plant file")
-    forcing = _came(loop, runs, seconds)
-    data = run(runs, steps, seconds, chosen(controller, runs), forcing=forcing, begins=begins)
-    if isinstance(runs, Connected):
-        runs.close()
-    return Rival(assess(loop, data), data)
-
-
-def _came(loop: ClosedLoop, plant: Runs, seconds: float) -> Forcing:
-    """Return what drove the plant in a loop, by the names and in the units of the plant."""
-    found = {}
-    for name, own in Names(loop.runner, loop.runner.blueprint.core).disturbances.items():
-        signal, came = plant.signals.get(name), loop.log[own]
-        if signal is not None and signal.role in INPUTS and came.ndim == 1:
-            factor, shift = between(came.attrs["units"], signal.unit)
-            found[name] = factor * came.values + shift
-    return Forcing(seconds * np.arange(len(loop.controls), dtype=np.float64), found)
-
-
-def _begins(whole: Elaboration) -> np.datetime64 | None:
+def begins_of(whole: Elaboration) -> np.datetime64 | None:
     """Return when a horizon begins by the clock on the wall, None where it has no dates."""
-    axis = whole.index_set(_periods(whole)[0]).axis
-    if axis is None or not axis.dated:
-        return None
-    return np.datetime64(datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None), "s")
+    return wall_clock(whole.index_set(_periods(whole)[0]).axis)
 
 
 def load_plant(

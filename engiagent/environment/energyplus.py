@@ -15,12 +15,13 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final
 
 from engiagent.environment.interface import Signal, Values, quiet
+from engiagent.environment.signals import Signals
 from engiagent.errors import EngiagentError, InputError
 from engiagent.plant.source import nearest
 from engiagent.units.unit import UnitError, parse_unit
@@ -165,59 +166,48 @@ def _unknown(name: str, points: Any, kind: str) -> InputError:
     return InputError(f"EnergyPlus has no {kind} {name!r} here", expected=nearest(name, known))
 
 
-@dataclass(eq=False)
 class EnergyPlus:
     """A building of EnergyPlus that is reset and stepped; nothing is overridden before the start.
 
     Raises InputError when a file is missing, a name is unknown, or a step does not fit.
     """
 
-    path: Path  # the building, IDF or epJSON
-    weather: Path  # EPW
-    # time in the year of the weather file at which the first step begins. [s]
-    start: float = 0.0
-    read: Sequence[str] = ()  # variables and meters that are read
-    averaged: Sequence[str] = ()  # those of which the mean over a step is returned
-    seconds: float = field(default=3600.0, init=False)
-
-    def __post_init__(self) -> None:
-        for path in (self.path, self.weather):
-            if not path.is_file():
-                raise InputError("there is no such file", str(path))
-        self._engine: _Engine | None = None
+    def __init__(self, path: Path, settings: Signals) -> None:
+        if settings.weather is None:
+            expected = "weather: FILE.epw in the signals"
+            raise InputError("EnergyPlus needs weather", expected=expected)
+        for file in (path, settings.weather):
+            if not file.is_file():
+                raise InputError("there is no such file", str(file))
+        self.path, self.settings, self.seconds = path, settings, 3600.0
         self.signals: dict[str, Signal] = {}
         self.reset()
 
     def initialize(self, seconds: float) -> None:
         """Set the length of all steps, a multiple of EnergyPlus's own. [s]."""
-        own = self._running().seconds
+        own = self._engine.seconds
         if abs(seconds / own - max(round(seconds / own), 1)) > 1e-9:
             said = "the step is no multiple of the building's"
             found, expected = f"{seconds / 60:g} min", f"a multiple of {own / 60:g} min"
             raise InputError(said, self.path.name, found=found, expected=expected)
         self.seconds = seconds
 
-    def _running(self) -> _Engine:
-        if self._engine is None:
-            self.reset()
-        assert self._engine is not None
-        return self._engine
-
     def reset(self, initial: Values | None = None, seed: int = 0) -> dict[str, float]:
         """Run to the start under the building's own control and return what it shows there."""
         if initial:
             raise InputError("EnergyPlus takes no initial states", found=", ".join(initial))
-        self.close()
-        arguments = ["-w", str(self.weather), str(self.path)]
-        engine = _Engine(arguments, list(dict.fromkeys(self.read)), self.start)
-        self._engine, self._closing = engine, weakref.finalize(self, engine.close)
+        if self.signals:
+            self.close()
+        given = self.settings
+        arguments = ["-w", str(given.weather), str(self.path)]
+        self._engine = engine = _Engine(arguments, given.read, given.start_time or 0.0)
+        self._closing = weakref.finalize(self, engine.close)
         found = self._next()
         if not self.signals:
-            self.signals = {n: _signal(p, n in self.averaged) for n, p in engine.points.items()}
+            self.signals = {n: _signal(p, n in given.averaged) for n, p in engine.points.items()}
         return found
 
     def _next(self) -> dict[str, float]:
-        assert self._engine is not None
         try:
             return self._engine.next()
         except InputError:
@@ -227,12 +217,12 @@ class EnergyPlus:
 
     def step(self, inputs: Values) -> dict[str, float]:
         """Advance under actuators by name; those that are not given are left to the building."""
-        engine = self._running()
+        engine = self._engine
         for name in inputs:
             if name not in engine.points or engine.points[name].what != "Actuator":
                 raise _unknown(name, engine.points, "actuator")
         count = max(round(self.seconds / engine.seconds), 1)
-        sums = dict.fromkeys(self.averaged, 0.0)
+        sums = dict.fromkeys(self.settings.averaged, 0.0)
         for _ in range(count):
             engine.taken.put(dict(inputs))
             found = self._next()
@@ -242,9 +232,7 @@ class EnergyPlus:
 
     def close(self) -> None:
         """End the run."""
-        if self._engine is not None:
-            self._engine = None
-            self._closing()
+        self._closing()
 
 
 def _signal(point: Any, averaged: bool) -> Signal:

@@ -12,11 +12,10 @@ from engiagent.blueprint.indexing import Table
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.environment.building import RESIDUAL, Built, build
 from engiagent.environment.interface import Signal, Values
-from engiagent.environment.records import as_solution
-from engiagent.environment.running import Controller, Floats, Forcing, run
+from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run, wall_clock
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
-from engiagent.models.systems.system import Simulation, Step
+from engiagent.models.systems.system import Simulation
 from engiagent.plant.source import nearest
 from engiagent.run.scenarios import Scenario
 
@@ -127,7 +126,9 @@ class Environment:
             raise InputError(f"there is no input {odd[0]!r}", expected=nearest(odd[0], takes))
         done = self._simulation.step(actions, driven)
         self.number += 1
-        self.imbalance = max(self.imbalance, _imbalance(done))
+        # The largest imbalance of a module, relative to what enters or leaves, or 1 kW. [-]
+        scale = max(1.0, *map(abs, (*done.entered.values(), *done.left.values())))
+        self.imbalance = max(self.imbalance, float(max(map(abs, done.imbalances.values())) / scale))
         lacks = {f"{RESIDUAL}{bus}": -float(value) for bus, value in done.residuals.items()}
         return self._seen({**done.outputs, **done.state, **lacks, **prices})
 
@@ -207,16 +208,4 @@ class Environment:
     @property
     def begins(self) -> np.datetime64 | None:
         """When the first step begins, by the clock on the wall."""
-        from datetime import datetime
-
-        axis = self.built.units[0].periods.root.axis
-        if axis is None or not axis.dated:
-            return None
-        first = datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None)
-        return np.datetime64(first, "s")
-
-
-def _imbalance(done: Step) -> float:
-    """Return the largest imbalance of a module, relative to what enters or leaves, or 1 kW. [-]."""
-    scale = max(1.0, *(abs(float(v)) for v in (*done.entered.values(), *done.left.values())))
-    return max(abs(float(value)) for value in done.imbalances.values()) / scale
+        return wall_clock(self.built.units[0].periods.root.axis)

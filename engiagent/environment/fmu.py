@@ -9,17 +9,16 @@ import math
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from engiagent.environment.interface import Signal, Values
+from engiagent.environment.signals import Signals
 from engiagent.errors import EngiagentError, InputError
 from engiagent.plant.source import nearest
 
-Kind = Literal["co-simulation", "model exchange"]
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "co-simulation": ("coSimulation", "CoSimulation"),
     "model exchange": ("modelExchange", "ModelExchange"),
@@ -34,33 +33,14 @@ _EPS: Final = 1e-9
 """Of a time in seconds: two points closer than that share of them are one."""
 
 
-@dataclass(eq=False)
 class Fmu:
     """An FMU that is initialised, reset and stepped; its signals are its own variables and units.
 
     Raises InputError when the file is no FMU of FMI 2.0 that runs here, or has no such variable.
     """
 
-    path: Path  # the file
-    # ``co-simulation`` or ``model exchange``; the first that it offers when None
-    kind: Kind | None = None
-    # start, warmup: its time at the first instant, and how long before that it begins to run with
-    # its own defaults and the ``held`` inputs. [s]
-    start: float = 0.0
-    warmup: float = 0.0
-    # longest step of communication; the step of ``initialize`` when None. [s]
-    communication: float | None = None
-    # start values of parameters and other variables, by name
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    # inputs that have a value in the warm-up too, by name
-    held: Values = field(default_factory=dict)
-    # watched, averaged: variables that are read beside the outputs, and those of which the mean
-    # over the points of communication of a step is returned instead of the last value
-    watched: Sequence[str] = ()
-    averaged: Sequence[str] = ()
-    seconds: float = field(default=3600.0, init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, path: Path, settings: Signals) -> None:
+        self.path, self.settings, self.seconds = path, settings, 3600.0
         fmpy = _fmpy()
         if not self.path.is_file():
             raise InputError("there is no such FMU", str(self.path))
@@ -75,17 +55,20 @@ class Fmu:
                 "an FMU of another version", self.path.name, None, None, version, "2.0"
             )
         offered = [kind for kind, (name, _) in KINDS.items() if getattr(self._about, name)]
-        if not offered or (self.kind is not None and self.kind not in offered):
-            wanted = self.kind or "co-simulation or model exchange"
+        self.kind = settings.kind or next(iter(offered), "co-simulation or model exchange")
+        if self.kind not in offered:
             found = ", ".join(offered) or "neither"
-            raise InputError("the FMU runs otherwise", self.path.name, found=found, expected=wanted)
+            raise InputError(
+                "the FMU runs otherwise", self.path.name, found=found, expected=self.kind
+            )
         if fmpy.platform not in fmpy.supported_platforms(str(self.path)):
             found = ", ".join(fmpy.supported_platforms(str(self.path))) or "none"
             said = "the FMU has no binary for this machine"
             raise InputError(said, self.path.name, found=found, expected=fmpy.platform)
-        self.kind = self.kind or offered[0]  # type: ignore[assignment]
         self._variables = {v.name: v for v in self._about.modelVariables}
-        for name in (*self.parameters, *self.held, *self.watched, *self.averaged):
+        self._averaged = settings.averaged
+        self._start, self._held = settings.start_time or 0.0, settings.held
+        for name in (*settings.parameters, *self._held, *settings.read):
             self._known(name)
         self.signals = dict(self._signals())
         self._folder = tempfile.mkdtemp(prefix="engiagent-fmu-")
@@ -94,7 +77,7 @@ class Fmu:
         self._instance: Any = None
         self._said = ""
         self._exchange: _Exchange | None = None
-        self._time = self.start
+        self._time = self._start
 
     # -- what it has ------------------------------------------------------------------------------
 
@@ -114,9 +97,9 @@ class Fmu:
             limits = (-math.inf if low is None else low, math.inf if high is None else high)
             if variable.causality == "input":
                 yield name, Signal(unit, "action", _number(variable.start) or 0.0, *limits)
-            elif variable.causality == "output" or name in {*self.watched, *self.averaged}:
+            elif variable.causality == "output" or name in self.settings.read:
                 # What is not averaged is read at instants.
-                yield name, Signal(unit, "observation" if name in self.averaged else "state")
+                yield name, Signal(unit, "observation" if name in self._averaged else "state")
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -128,35 +111,36 @@ class Fmu:
         """Begin anew and return its outputs at the start; ``initial`` are start values."""
         self.close()
         # A year that begins at 0 has no weather before that.
-        fmpy, begin = _fmpy(), max(self.start - self.warmup, min(self.start, 0.0))
+        start = self._start
+        fmpy, begin = _fmpy(), max(start - self.settings.warmup, min(start, 0.0))
         with self._named(begin):
             self._instance = unit = fmpy.instantiate_fmu(
-                self._folder, self._about, KINDS[str(self.kind)][1], logger=self._hear
+                self._folder, self._about, KINDS[self.kind][1], logger=self._hear
             )
             unit.setupExperiment(startTime=begin)
-            for name, value in {**self.parameters, **(initial or {})}.items():
+            for name, value in {**self.settings.parameters, **(initial or {})}.items():
                 self._set(name, value)
             unit.enterInitializationMode()
-            for name, value in self.held.items():
+            for name, value in self._held.items():
                 self._set(name, value)
             unit.exitInitializationMode()
             if self.kind == "model exchange":
                 self._exchange = _Exchange(unit, self._about, begin)
         self._time = begin
-        while self.start - self._time > _EPS:
-            self._run(min(self.seconds, self.start - self._time), self.held)
+        while start - self._time > _EPS:
+            self._run(min(self.seconds, start - self._time), self._held)
         return self._read()
 
     def step(self, inputs: Values) -> dict[str, float]:
         """Advance by a step under inputs by name and return its outputs."""
         if self._instance is None:
             self.reset()
-        return self._run(self.seconds, {**self.held, **inputs})
+        return self._run(self.seconds, {**self._held, **inputs})
 
     def _run(self, seconds: float, inputs: Values) -> dict[str, float]:
         """Advance by some seconds in equal steps of communication."""
-        count = max(math.ceil(seconds / (self.communication or seconds) - _EPS), 1)
-        begin, sums = self._time, dict.fromkeys(self.averaged, 0.0)
+        count = max(math.ceil(seconds / (self.settings.communication_step or seconds) - _EPS), 1)
+        begin, sums = self._time, dict.fromkeys(self._averaged, 0.0)
         with self._named(begin):
             if self._exchange is not None:
                 self._exchange.open()

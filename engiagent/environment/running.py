@@ -2,20 +2,25 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import Blueprint
-from engiagent.environment.interface import Runs, Signal, Values, between
+from engiagent.blueprint.document import Blueprint, ExpressionDef, VariableDef
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.timeaxis import TimeAxis
+from engiagent.environment.interface import Runs, Signal, Values, between, element_name
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.run.folder import BLUEPRINT, SIMULATED, SIMULATION
+from engiagent.solvers.arrays import AnySolution, NamedArray, SolutionArrays
 from engiagent.solvers.solution import save_solution
 from engiagent.text.datafile import DataFile, load_data_file
 from engiagent.units.unit import UnitError
@@ -86,26 +91,45 @@ def read_forcing(path: Path, signals: Mapping[str, Signal]) -> Forcing:
 
     Raises InputError for a column that is no input, or of another unit.
     """
-    file: DataFile = load_data_file(path.resolve().parent, path.name, Conventions(), None)
+    units = {name: signal.unit for name, signal in signals.items() if signal.role in INPUTS}
+    file, values = read_series_by_name(path, units, None, "no input")
     if file.axis is None:
         raise InputError("no column of time", path.name, expected="time stamps as 2026-01-31T00:00")
-    known = [name for name, signal in signals.items() if signal.role in INPUTS]
-    values = {}
-    for column in file.series:
-        name = next((n for n in (column.header, column.name) if n in known), None)
-        if name is None:
-            said = f"the column {column.header!r} is no input"
-            raise InputError(said, path.name, expected=f"one of {', '.join(known) or 'none'}")
-        factor, shift = 1.0, 0.0
-        if column.unit is not None:
-            try:
-                factor, shift = between(str(column.unit), signals[name].unit)
-            except UnitError as error:
-                raise InputError(f"the column {column.header!r}: {error}", path.name) from None
-        values[name] = column.numbers() * factor + shift
     stamps = np.asarray(file.axis.instants, dtype=np.int64)
     begins = np.datetime64(int(stamps[0]), "s")
     return Forcing((stamps - stamps[0]).astype(float), values, begins)
+
+
+def read_series_by_name(
+    path: Path, units: Mapping[str, str], zone: str | None, otherwise: str
+) -> tuple[DataFile, dict[str, Floats]]:
+    """Return a table, and its columns by known names in the units of these.
+
+    ``zone``: of stamps without offset. ``otherwise``: what a column is that has none of the names.
+    Raises InputError for such a column, or for one of another dimension.
+    """
+    file = load_data_file(path.resolve().parent, path.name, Conventions(), zone)
+    found = {}
+    for column in file.series:
+        name = next((n for n in (column.header, column.name) if n in units), None)
+        if name is None:
+            said = f"the column {column.header!r} is {otherwise}"
+            raise InputError(said, path.name, expected=f"one of {', '.join(units) or 'none'}")
+        factor, shift = 1.0, 0.0
+        if column.unit is not None:
+            try:
+                factor, shift = between(str(column.unit), units[name])
+            except UnitError as error:
+                raise InputError(f"the column {column.header!r}: {error}", path.name) from None
+        found[name] = column.numbers() * factor + shift
+    return file, found
+
+
+def wall_clock(axis: TimeAxis | None) -> np.datetime64 | None:
+    """Return when periods begin by the clock on the wall, None where they have no dates."""
+    if axis is None or not axis.dated:
+        return None
+    return np.datetime64(datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None), "s")
 
 
 def run(
@@ -186,6 +210,42 @@ def recorded(
             series[name] = ("time", np.array([row[name] for row in rows]), about)
     coords = {"time": ("time", edges[:-1], attrs), "instant": ("instant", edges, attrs)}
     return xarray.Dataset(series, coords=coords)
+
+
+def as_solution(elaboration: Elaboration, record: AnySolution) -> SolutionArrays:
+    """Return the quantities of a blueprint with the values of a record, without those it has not.
+
+    ``elaboration``: of the blueprint with components written out, over the periods of the record.
+    ``record``: signals by name over ``time`` and ``instant``, each with ``units``.
+    """
+    items: Iterable[VariableDef | ExpressionDef]
+    items = (*elaboration.core.decision_variables, *elaboration.core.expressions)
+    found = (array for item in items for array in _recorded(elaboration, item, record))
+    return SolutionArrays({array.name: array for array in found}, {}, {})
+
+
+def _recorded(
+    elaboration: Elaboration, item: VariableDef | ExpressionDef, record: AnySolution
+) -> Iterator[NamedArray]:
+    """Yield an item with the values of a record where this shows all of its elements."""
+    sets = [elaboration.index_set(binder.set) for binder in elaboration.binders(item.index)]
+    times = [k for k, s in enumerate(sets) if s.root.kind in ("time", "instants")]
+    if item.quantity is None or len(times) != 1:
+        return
+    unit = str(elaboration.symbols[item.name].unit or "1")
+    others = [s for k, s in enumerate(sets) if k != times[0]]
+    columns = []
+    for label in product(*(s.labels for s in others)):
+        name = element_name(item.quantity, ".".join(map(str, label)))
+        if name not in record or record[name].size != sets[times[0]].size:
+            return
+        signal = record[name]
+        factor, shift = between(signal.attrs["units"], unit)
+        columns.append(factor * signal.values + shift)
+    values = np.reshape(columns, (*(s.size for s in others), -1))
+    about = {"units": unit, "quantity": item.quantity}
+    dims = tuple(s.name for s in sets)
+    yield NamedArray(item.name, dims, np.moveaxis(values, -1, times[0]), about)
 
 
 def as_csv(data: "xarray.Dataset") -> str:

@@ -59,14 +59,28 @@ class Signals:
     estimated: Mapping[str, float] = field(default_factory=dict)
     # the date at which the plant's clock shows 0, as ``2026-01-01``; none is assumed
     time_zero: np.datetime64 | None = None
-    # start_time, warmup, communication_step, kind, parameters, held: as of ``Fmu``. [s]
+    # start_time, warmup: the plant's time at the first instant, and how long before that an FMU
+    # begins to run with its own defaults and the ``held`` inputs. [s]
     start_time: float | None = None
     warmup: float = 0.0
-    communication_step: float | None = None
+    communication_step: float | None = None  # the longest of an FMU; the step itself when None. [s]
+    # ``co-simulation`` or ``model exchange``; the first that an FMU offers when None
     kind: str | None = None
+    # start values of an FMU, and inputs that have a value in the warm-up too, by its own names
     parameters: Mapping[str, Any] = field(default_factory=dict)
     held: Mapping[str, float] = field(default_factory=dict)
     weather: Path | None = None  # of a building of EnergyPlus: its EPW file
+
+    @property
+    def read(self) -> list[str]:
+        """The variables that are read: outputs, and where what acts is shown."""
+        back = [e.read_back for e in self.inputs.values() if e.read_back is not None]
+        return list(dict.fromkeys([*(e.variable for e in self.outputs.values()), *back]))
+
+    @property
+    def averaged(self) -> list[str]:
+        """Those of which the mean over a step is wanted."""
+        return [e.variable for e in self.outputs.values() if e.mean]
 
     @property
     def begins(self) -> np.datetime64 | None:
@@ -317,37 +331,16 @@ def open_simulated(kind: str, path: Path, signals: Signals | None) -> Connected:
     """
     if signals is None:
         raise InputError(f"a plant {kind}:FILE needs names", expected="--signals FILE")
-    entries = signals.inputs.values()
-    read = [e.variable for e in signals.outputs.values()]
-    read += [e.read_back for e in entries if e.read_back is not None]
-    averaged = [e.variable for e in signals.outputs.values() if e.mean]
-    unit = (_fmu if kind == "fmu" else _energyplus)(path, signals, read, averaged)
+    if kind == "fmu":  # both are extras, and slow to import
+        from engiagent.environment.fmu import Fmu
+
+        unit: Runs = Fmu(path, signals)
+    else:
+        from engiagent.environment.energyplus import EnergyPlus
+
+        unit = EnergyPlus(path, signals)
     known = [name for name, signal in unit.signals.items() if signal.role == "action"]
-    odd = [e.variable for e in entries if e.variable not in known]
+    odd = [e.variable for e in signals.inputs.values() if e.variable not in known]
     if odd:
         raise EngiagentError(f"{path.name}: {odd[0]} is no input; {nearest(odd[0], known)} is one")
     return Connected(unit, signals)
-
-
-def _fmu(path: Path, signals: Signals, read: list[str], averaged: list[str]) -> Runs:
-    from engiagent.environment.fmu import Fmu
-
-    return Fmu(
-        path,
-        kind=signals.kind,  # type: ignore[arg-type]
-        start=signals.start_time or 0.0,
-        warmup=signals.warmup,
-        communication=signals.communication_step,
-        parameters=signals.parameters,
-        held=signals.held,
-        watched=read,
-        averaged=averaged,
-    )
-
-
-def _energyplus(path: Path, signals: Signals, read: list[str], averaged: list[str]) -> Runs:
-    from engiagent.environment.energyplus import EnergyPlus
-
-    if signals.weather is None:
-        raise InputError("EnergyPlus needs weather", expected="weather: FILE.epw in the signals")
-    return EnergyPlus(path, signals.weather, signals.start_time or 0.0, read, averaged)

@@ -58,7 +58,9 @@ def wear(
         if name not in batteries:
             said = f"there is no battery {name!r} to age"
             raise InputError(said, expected=nearest(name, batteries))
-    hours = np.diff(_hours(data["instant"].values))
+    steps: Any = np.diff(data["instant"].values)  # of stamps, or of seconds
+    dated = np.issubdtype(steps.dtype, np.timedelta64)
+    hours = steps / np.timedelta64(1, "h") if dated else steps / 3600.0
     found: dict[str, dict[str, float | None]] = {}
     for name, unit in batteries.items():
         full = unit.need("energy_capacity")
@@ -67,11 +69,3 @@ def wear(
         lost = float(lost_share(share, hours, **ageing[name])[-1]) if name in ageing else None
         found[name] = {"throughput": given, "full_cycles": given / full, "capacity_lost": lost}
     return found
-
-
-def _hours(instants: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Return instants, stamps or seconds, in hours from the first one."""
-    since = instants - instants[0]
-    if np.issubdtype(since.dtype, np.timedelta64):
-        since = since / np.timedelta64(1, "s")
-    return np.asarray(since / 3600.0, dtype=np.float64)

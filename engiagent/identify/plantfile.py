@@ -90,7 +90,14 @@ def plant_text(found: Identified, template: str | None = None, file: str = "") -
         if heat and not served and template is not None and "heating_power_max" not in zone:
             expected = f"zone: {node} in a heater, an emitter or another unit"
             raise InputError(f"nothing heats the zone {node}", file, expected=expected)
-    return _written(document, source_line(found))
+    data, record = found.measurements, found.fit.record
+    days = len(record.measured) * record.hours / 24
+    source = (
+        f"Identified from {data.file} (sha256 {data.sha256[:12]}), {days:.4g} days in steps of "
+        f"{60 * record.hours:g} min, as {found.name};\n"
+        f"sigma = {found.fit.sigma_one_step:.3g} K one step ahead. Intervals: 95 %."
+    )
+    return _written(document, source)
 
 
 def machine_text(found: MachineMap, data: str, template: str | None = None, file: str = "") -> str:
@@ -127,17 +134,6 @@ def _written(document: Any, comment: str) -> str:
     yaml.width = 100
     yaml.dump(document, out)
     return out.getvalue()
-
-
-def source_line(found: Identified) -> str:
-    """Return where the model comes from, in a sentence."""
-    data, record = found.measurements, found.fit.record
-    days = len(record.measured) * record.hours / 24
-    return (
-        f"Identified from {data.file} (sha256 {data.sha256[:12]}), {days:.4g} days in steps of "
-        f"{60 * record.hours:g} min, as {found.name};\n"
-        f"sigma = {found.fit.sigma_one_step:.3g} K one step ahead. Intervals: 95 %."
-    )
 
 
 def _zones(found: Identified) -> Iterator[tuple[str, dict[str, tuple[Any, str]]]]:

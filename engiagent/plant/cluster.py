@@ -102,8 +102,8 @@ class Cluster:
         try:
             return _kilowatts(self.source, node)
         except FormError as error:
-            file = self.source.file_of(node)
-            raise node.error(error.message, file, str(node.value), error.expected) from None
+            found = str(node.value)
+            raise self.source.error(node, error.message, error.expected, found=found) from None
 
     def plant(self, only: str | None = None, share: float | None = 1.0) -> Node:
         """Return the one plant that a cluster is, or that of a building with a share of the limits.

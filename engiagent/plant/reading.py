@@ -1,7 +1,7 @@
 """From a plant block to a blueprint: what each key of it means, and every error at its place."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,16 +14,16 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.fragment import PORTS
 from engiagent.formulations.expansion import expand
-from engiagent.plant.cluster import Cluster, is_cluster, read_cluster
+from engiagent.plant.cluster import OWNERS, Cluster, is_cluster, read_cluster
 from engiagent.plant.horizon import Horizon, read_horizon, read_rule
-from engiagent.plant.slots import FINAL, YES_NO, Filler, Part, columns_in, final_demand
+from engiagent.plant.slots import FINAL, YES_NO, Filler, Part, columns_in, final_requirement
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
 from engiagent.plant.statement import BUS, COST, PROFIT, Statement
 from engiagent.plant.values import Quantity, Term, literal, pieces, translated
 from engiagent.readings import Reading
 from engiagent.text import Problem
 from engiagent.text.frontmatter import Node, read_nodes
-from engiagent.units.unit import convert, parse_unit
+from engiagent.units.unit import parse_unit
 from engiagent.units.words import Conventions, conventions_of
 
 KEYS: Final = (
@@ -119,9 +119,7 @@ class _Plant:
             try:
                 blueprint = with_rule(blueprint, statement.rule, self.source.problem.folder)
             except InputError as error:
-                node = self.top["baseline"]
-                at = (error.message, self.source.file_of(node), node.line, node.column)
-                raise PlantError([InputError(*at, error.found, error.expected)]) from None
+                raise PlantError([self._moved(error, self.top["baseline"])]) from None
         return Reading(blueprint, notes=tuple(self.source.notes))
 
     def stated(self) -> Statement:
@@ -130,7 +128,7 @@ class _Plant:
         if "components" not in self.top:
             expected = "components: {name: {model: …}}"
             source.fault(self.root, "there are no components", expected, found="none")
-        for key, node in self._listed("components").items():
+        for key, node in source.entries(self.top.get("components"), "components").items():
             self._component(key, node)
         slots = [node for part in self.parts.values() for node in part.slots.values()]
         used = [c.file for node in slots for c in columns_in(node, self.conventions)]
@@ -140,12 +138,10 @@ class _Plant:
         title = source.text(self.top.get("title"), "the title") or source.problem.title
         statement = Statement(title, horizon.entry, self.currency, unused=source.silent())
         filler = Filler(source, horizon, statement, self.conventions, self.places)
-        if horizon.weight is not None:
-            with source.recording(horizon.weight, "weight"):
-                self._weight(statement, horizon.weight)
-        if horizon.weights:
-            with source.recording(self.top["horizon"], "weights"):
-                self._weights(statement, horizon)
+        if horizon.weight is not None or horizon.weights:
+            name = "weights" if horizon.weights else "weight"
+            with source.recording(horizon.weight or self.top["horizon"], name):
+                self._weight(statement, horizon)
         self._connect()
         for part in self.parts.values():
             for slot, node in part.slots.items():
@@ -163,21 +159,17 @@ class _Plant:
             if part.final is not None:
                 with source.recording(part.final[1], f"{part.name}.{FINAL}"):
                     self._final(statement, part, *part.final)
-        for key, node in self._listed("requirements").items():
+        for key, node in source.entries(self.top.get("requirements"), "requirements").items():
             with source.recording(key.node):
                 self._requirement(statement, key, node)
         with source.recording(self.top.get("goal", self.root)):
             self._goal(statement)
         self._baseline(statement)
-        for key, node in self._listed("cases").items():
+        for key, node in source.entries(self.top.get("cases"), "cases").items():
             self._case(filler, key, node)
         if source.errors:
             raise PlantError(source.errors)
         return statement
-
-    def _listed(self, key: str) -> Mapping[Any, Node]:
-        """Return the entries under a key of the block."""
-        return self.source.entries(self.top.get(key), key)
 
     def _currency(self) -> str:
         node = self.top.get("currency")
@@ -262,17 +254,13 @@ class _Plant:
                 self.source.fault(part.key, f"{part.name} names no bus, others do", expected)
             else:
                 part.connections.setdefault("bus", BUS)
-        self._check_targets()
-        if not self.misread:
-            self._check_buses()
-
-    def _check_targets(self) -> None:
-        """Refuse a zone, a grid or a neighbour that is no component."""
         for part in self.parts.values():
-            for name in ("zone", "grid", "air_handler"):
+            for name in OWNERS:
                 target = part.connections.get(name)
                 if isinstance(target, str):
                     self._check_named(part.node.value[name], target, f"{part.name}: ")
+        if not self.misread:
+            self._check_buses()
 
     def _check_named(self, node: Node, name: str, place: str = "") -> None:
         """Refuse the name of a component that nobody states."""
@@ -304,8 +292,8 @@ class _Plant:
         """Require the least content of a store in the end."""
         text = self.source.text(node, FINAL)
         if text is not None:
-            demand = final_demand(part.name, part.known, text)
-            given: Mapping[Any, Node] = {"must": replace(node, value=demand)}
+            least = final_requirement(part.name, part.known, text)
+            given: Mapping[Any, Node] = {"must": replace(node, value=least)}
             name = f"{part.name}_{FINAL}"
             self._require(statement, name, self._whole(key, node), given)
             self.terms.pop(f"{name}.must", None)  # what is wrong with it stands at the value
@@ -338,7 +326,12 @@ class _Plant:
         self.places[key] = given["must"]
         forall = [over] if over else []
         if statement.representative:
-            first = dict.fromkeys(self._in_each(statement), "p")
+            series = (
+                f"{part.name}_{name}"
+                for part in self.parts.values()
+                for name in part.known.quantities
+            )
+            first = dict.fromkeys((*series, *statement.of_each()), "p")  # what each horizon has
             used = {ref.name for text in texts.values() if text for ref in references(text)}
             forall = ["p in P", *forall] if used & first.keys() else forall
             texts = {name: text and respelled(text, {}, first) for name, text in texts.items()}
@@ -352,12 +345,6 @@ class _Plant:
             hard=weight is None,
             penalty=weight and {"weight": weight, "form": "linear"},
         )
-
-    def _in_each(self, statement: Statement) -> Iterator[str]:
-        """Yield the names of what there is in each of the representative horizons."""
-        for part in self.parts.values():
-            yield from (f"{part.name}_{series}" for series in part.known.quantities)
-        yield from statement.of_each()
 
     def _term(self, node: Node, name: str) -> str | None:
         """Return an expression in the language; None after recording what is wrong with it."""
@@ -398,31 +385,28 @@ class _Plant:
         statement.set_goal(sense, expression or "0", unit, source.reference(node))
         statement.needs_cost = True
 
-    def _weight(self, statement: Statement, node: Node) -> None:
-        """Add how many such horizons make a year."""
-        found = pieces(node.value.strip(), self.conventions) if node.is_text else []
-        match found:
-            case [Quantity(number=number, unit=None)] if number > 0:
-                name, source = WEIGHT, self.source.reference(node)
-                statement.weight = statement.add_parameter(name, "1", source, value=number)
-            case _:
-                raise FormError("no weight", 0, "how many such horizons make a year, as 365")
+    def _weight(self, statement: Statement, horizon: Horizon) -> None:
+        """Add how many such horizons make a year, or how many of each representative one."""
+        content: dict[str, Any] = {}
+        if horizon.weight is not None:
+            source: Any = self.source.reference(horizon.weight)
+            expected = "how many such horizons make a year, as 365"
+            content["value"] = self._count(horizon.weight, expected)
+        else:
+            expected = "how many of it make a year, as 26"
+            numbers = {str(k): self._count(node, expected) for k, node in horizon.weights.items()}
+            source = [self.source.reference(node) for node in horizon.weights.values()]
+            statement.representative = "P"
+            statement.sets.append({"name": "P", "kind": "scenario", "elements": list(numbers)})
+            content |= {"index": ["P"], "value": numbers}
+        statement.weight = statement.add_parameter(WEIGHT, "1", source, **content)
 
-    def _weights(self, statement: Statement, horizon: Horizon) -> None:
-        """Add the representative horizons, and how many of each make a year."""
-        numbers, places = {}, []
-        for name, node in horizon.weights.items():
-            found = pieces(node.value.strip(), self.conventions) if node.is_text else []
-            match found:
-                case [Quantity(number=number, unit=None)] if number > 0:
-                    numbers[str(name)] = number
-                    places.append(self.source.reference(node))
-                case _:
-                    raise FormError("no weight", 0, "how many of it make a year, as 26", node=node)
-        statement.representative = "P"
-        about = {"name": "P", "kind": "scenario", "elements": list(numbers)}
-        statement.sets.append(about)
-        statement.weight = statement.add_parameter(WEIGHT, "1", places, index=["P"], value=numbers)
+    def _count(self, node: Node, expected: str) -> float:
+        """Return how many of a horizon make a year."""
+        match pieces(node.value.strip(), self.conventions) if node.is_text else []:
+            case [Quantity(number=number, unit=None)] if number > 0:
+                return number
+        raise FormError("no weight", 0, expected, node=node)
 
     def _baseline(self, statement: Statement) -> None:
         """Note the rule of the baseline, or the components that it does without."""
@@ -430,11 +414,8 @@ class _Plant:
         if top is None:
             return
         given = source.entries(top, "the baseline", ("without", "rule"))
-        if source.in_text:
-            whole = source.reference(top)
-            place = {"span": whole["span"], "quote": whole["quote"]}
-            reason = {"reason": "the baseline, solved beside the plan"}
-            statement.unused.append(place | reason)
+        about = "the baseline, solved beside the plan"
+        statement.unused += source.aside(source.reference(top), about)
         if "rule" not in given:
             statement.without = self._without(top, given.get("without"))
         elif "without" in given:
@@ -469,11 +450,9 @@ class _Plant:
                     value, "a case changes one number", "a quantity", found="another value"
                 )
             else:
-                patch += _patched(filler, part, slot, value)
-        if source.in_text:
-            whole = self._whole(key.node, node)
-            place = {"span": whole["span"], "quote": whole["quote"]}
-            statement.unused.append(place | {"reason": "a case, solved beside the plan"})
+                patch += filler.patched(part, slot, value)
+        about = "a case, solved beside the plan"
+        statement.unused += source.aside(self._whole(key.node, node), about)
         statement.cases.append({"name": str(key), "patch": patch})
 
     # -- the language's own findings --------------------------------------------------------------
@@ -497,8 +476,11 @@ class _Plant:
         if match is not None and match[1] in self.parts:
             part = self.parts[match[1]]
             node = part.node.value.get(match[2], part.key)
-        file = self.source.file_of(node)
-        return InputError(error.message, file, node.line, node.column, error.found, error.expected)
+        return self._moved(error, node)
+
+    def _moved(self, error: InputError, node: Node) -> InputError:
+        """Return an error at a node."""
+        return self.source.error(node, str(error.message), error.expected, found=error.found)
 
     def _located(self, finding: Diagnostic) -> InputError:
         """Return a finding about the blueprint as an error about the line that it comes from."""
@@ -510,46 +492,8 @@ class _Plant:
         if node is None:
             owners = [k for k in self.parts if name == k or name.startswith(f"{k}_")]
             node = self.parts[max(owners, key=len)].key if owners else self.root
-        column = node.column
+        at = 0
         if term is not None and finding.column is not None:
-            column = self.source.column(node, term.origin(finding.column))
+            at = term.origin(finding.column)
         said = f"{name}: {finding.message}" if name else finding.message
-        expected = finding.suggestion
-        return InputError(said, self.source.file_of(node), node.line, column, expected=expected)
-
-
-def _fixed(statement: Statement, variable: str, trial: Statement) -> list[dict[str, Any]]:
-    """Return the operations that give a size that is to be chosen one value."""
-    place = [entry["name"] for entry in statement.decisions].index(variable)
-    entry, unit = trial.parameters[0], parse_unit(statement.decisions[place]["unit"])
-    value = convert(entry["value"], parse_unit(entry["unit"]), unit)
-    path = f"/core_model_elements/decision_variables/{place}"
-    return [
-        {"op": "replace", "path": f"{path}/{end}", "value": value} for end in ("lower", "upper")
-    ]
-
-
-def _patched(filler: Filler, part: Part, slot: str, node: Node) -> list[dict[str, Any]]:
-    """Return the operations that give a slot one other value."""
-    trial = Statement("", {}, filler.statement.currency)
-    what = replace(part, parameters={})
-    sized = filler.statement.sizes.get(str(part.parameters.get(slot)))
-    replace(filler, statement=trial, places={}).fill(what, slot, node)
-    if slot not in what.parameters:
-        return []
-    core, value, unit = "/core_model_elements", what.parameters[slot], None
-    if sized is not None:
-        return _fixed(filler.statement, sized["variable"], trial)
-    for entry in trial.parameters:
-        value, unit = entry["value"], parse_unit(entry["unit"])
-        for place, known in enumerate(filler.statement.parameters):
-            if known["name"] == entry["name"] and "value" in known:
-                if isinstance(value, float):
-                    value = convert(value, unit, parse_unit(known["unit"]))
-                path = f"{core}/parameters/{place}/value"
-                return [{"op": "replace", "path": path, "value": value}]
-    if isinstance(value, float):
-        value = literal(Quantity(value, unit))
-    place = [c["name"] for c in filler.statement.components].index(part.name)
-    path = f"{core}/components/{place}/parameters/{slot}"
-    return [{"op": "add", "path": path, "value": value}]
+        return self.source.error(node, said, finding.suggestion, at=at)

@@ -200,7 +200,8 @@ def _heated(zone: Unit, limits: tuple[Floats, Floats], heating: Heating) -> Floa
         np.zeros(hours.size) if found is None else found
         for found in (zone.slot("ambient_temperature"), zone.slot("gains"))
     )
-    steps = {step: model.discretise(step, _scheme(zone)) for step in np.unique(hours).tolist()}
+    scheme: Any = zone.scheme or "exact"
+    steps = {step: model.discretise(step, scheme) for step in np.unique(hours).tolist()}
     least, most = heating.least + np.zeros(hours.size), heating.most
     heat, runs = np.zeros(hours.size), False
     for t, step in enumerate(hours.tolist()):
@@ -217,10 +218,6 @@ def _heated(zone: Unit, limits: tuple[Floats, Floats], heating: Heating) -> Floa
         temperature = free + drive[0, 1] * heat[t]
         runs = runs and temperature < high - 1e-9
     return heat
-
-
-def _scheme(zone: Unit) -> Any:
-    return zone.scheme or "exact"
 
 
 RULES: Final[Mapping[str, Callable[[Control], Settings]]] = {

@@ -18,8 +18,9 @@ drawn like any other; the models and their parameters are listed in the page on 
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -33,8 +34,8 @@ from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
 from engiagent.models.buildings import HeatNetwork
 from engiagent.plant.reading import read_statement
-from engiagent.plant.sizing import Amount, Size, add_size
-from engiagent.plant.slots import FINAL, WHOLES, final_demand
+from engiagent.plant.sizing import Amount, Size, Sizing
+from engiagent.plant.slots import FINAL, WHOLES, final_requirement
 from engiagent.plant.source import FormError, nearest
 from engiagent.plant.statement import COST, Statement
 from engiagent.plant.values import Quantity, literal, pieces, translated
@@ -66,25 +67,17 @@ STATED = {"kind": "user", "note": "given in Python"}
 class Site:
     """A study under construction; :mod:`engiagent.plant` reads the same from a file.
 
-    Attributes
-    ----------
-    start, step, periods, zone
-        The horizon, as a set of kind ``time`` takes it: ``start`` may lack the date, ``step`` may
-        be one text or a list of them.
-    currency
-        In which prices are, where they name none.
-    title
-        What the study is about.
-    weight
-        How many such horizons make a year, as 365 for a day: then all costs are those of a year.
+    The horizon is what a set of kind ``time`` takes: ``start`` may lack the date, ``step`` may be
+    one text or a list of them.
     """
 
     start: str
     step: str | Sequence[str]
     periods: int
     zone: str | None = None
-    currency: str = "EUR"
-    title: str = "a study"
+    currency: str = "EUR"  # of prices that name none
+    title: str = "a study"  # what it is about
+    # how many such horizons make a year, as 365 for a day: then all costs are those of a year
     weight: float | None = None
     _statement: Statement = field(init=False)
     _folder: Path | None = field(init=False, default=None)
@@ -96,6 +89,10 @@ class Site:
         self._statement = Statement(self.title, time, self.currency)
         if self.weight is not None:
             self._statement.weight = self.parameter(WEIGHT, self.weight)
+
+    @property
+    def _conventions(self) -> Conventions:
+        return Conventions(currency=self.currency)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -119,18 +116,11 @@ class Site:
     @classmethod
     def _of(cls, stated: Statement, folder: Path | None) -> Self:
         time = stated.time
-        site = cls(
-            time.get("start", "00:00"),
-            time["step"],
-            time["periods"],
-            time.get("zone"),
-            stated.currency,
-        )
-        site.title, site._statement, site._folder = stated.title, stated, folder
-        for part in ("sets", "parameters", "decisions", "expressions", "components"):
-            setattr(stated, part, _as_stated(getattr(stated, part)))
-        stated.time, stated.goal = _as_stated(time), _as_stated(stated.goal)
-        stated.rules, stated.constraints = _as_stated(stated.rules), _as_stated(stated.constraints)
+        site = cls(time.get("start", "00:00"), time["step"], time["periods"], time.get("zone"))
+        site.currency, site.title = stated.currency, stated.title
+        site._statement, site._folder = stated, folder
+        for part in fields(stated):
+            setattr(stated, part.name, _as_stated(getattr(stated, part.name)))
         stated.unused = []  # of a text that is not there any more
         return site
 
@@ -172,7 +162,7 @@ class Site:
         given: Any = value
         if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
             given, unit = given
-        unit = str(resolve_unit(unit, Conventions(currency=self.currency)) or unit)
+        unit = str(resolve_unit(unit, self._conventions) or unit)
         source: Json = STATED
         if isinstance(given, str) and "#" in given:
             file, column = given.split("#", 1)
@@ -216,7 +206,7 @@ class Site:
         parameters: Json = {}
         joined: Json = dict(connections or {})
         chosen: Json = dict(options or {})
-        demand = ""
+        least = None
         # A share, as initial_energy="50 %", is one of another slot, which comes before it.
         for slot, value in sorted(slots.items(), key=lambda item: str(item[1]).endswith("%")):
             if slot in known.slots:
@@ -231,8 +221,9 @@ class Site:
             elif slot in known.options:
                 chosen[slot] = value
             elif slot == FINAL:
-                text = value if isinstance(value, str) else f"{value} kWh"
-                demand = self._demand(name, known, text)
+                with _refused():
+                    text = value if isinstance(value, str) else f"{value} kWh"
+                    least = final_requirement(name, known, text)
             else:
                 names = (*known.slots, *known.options, *known.connections, FINAL)
                 said = f"component {name} ({model}): unknown slot {slot!r}"
@@ -240,8 +231,8 @@ class Site:
         self._statement.add_component(
             name, model, STATED, parameters=parameters, connections=joined, options=chosen
         )
-        if demand:
-            self.require(demand, over=None, name=f"{name}_{FINAL}")
+        if least is not None:
+            self.require(least, over=None, name=f"{name}_{FINAL}")
         return name
 
     def add_network(
@@ -266,16 +257,12 @@ class Site:
             start = initial_temperature if start is None else start
             if start is not None:
                 nodes[node.name]["initial_temperature"] = f"{start!r}[degC]"
-        links = {
-            f"link{number}": {
-                "one": link.one,
-                "other": link.other,
-                "conductance": f"{link.conductance!r}[kW/K]",
-                **({"one_way": True} if link.one_way else {}),
-            }
-            for number, link in enumerate(network.links, 1)
-            if link.conductance > 0
-        }
+        links: Json = {}
+        for number, link in enumerate(network.links, 1):
+            if link.conductance > 0:
+                ends = {"one": link.one, "other": link.other}
+                ends["conductance"] = f"{link.conductance!r}[kW/K]"
+                links[f"link{number}"] = ends | ({"one_way": True} if link.one_way else {})
         given = {b: self.parameter(f"{name}_{b}", v, "degC") for b, v in boundaries.items()}
         gains = {n: self.parameter(f"{name}_heat_{n}", v, "kW") for n, v in (heat or {}).items()}
         more |= {"heat": gains} if gains else {}
@@ -354,9 +341,8 @@ class Site:
             said = "a baseline leaves out components or has a rule"
             raise InputError(said, expected="one of both")
         known = [c["name"] for c in self._statement.components]
-        for name in without:
-            if name not in known:
-                raise InputError(f"there is no component {name}", expected=", ".join(known))
+        if odd := [name for name in without if name not in known]:
+            raise InputError(f"there is no component {odd[0]}", expected=", ".join(known))
         self._statement.without, self._statement.rule = without, rule
 
     def blueprint(self, folder: str | Path | None = None) -> Blueprint:
@@ -383,14 +369,8 @@ class Site:
     ) -> "Solution":
         """Solve the study: a plan with its certificate, charts, tables and explanations.
 
-        Parameters
-        ----------
-        folder
-            Where data files lie.
-        progress
-            Show how far it has come.
-        options
-            Limits and settings, as ``time_limit=60`` [s], ``gap=0.01`` or ``backend="scip"``.
+        ``folder``: where data files lie. ``progress``: show how far it has come. ``options``:
+        limits and settings, as ``time_limit=60`` [s], ``gap=0.01`` or ``backend="scip"``.
         """
         return self.blueprint(folder).solve(progress=progress, **options)
 
@@ -400,21 +380,10 @@ class Site:
         """Control the site in closed loop; ``given`` is what :meth:`Blueprint.control` takes."""
         return self.blueprint(folder).control(steps, **given)
 
-    def _demand(self, name: str, known: Component, value: str) -> str:
-        try:
-            return final_demand(name, known, value)
-        except FormError as error:
-            raise InputError(error.message, expected=error.expected) from None
-
     def _translated(self, text: str) -> str:
         """Return an expression as a plant file has it in the language of blueprints."""
-        conventions = Conventions(currency=self.currency)
-        try:
-            return translated(text, self._statement.names(), conventions).text
-        except FormError as error:
-            raise InputError(error.message, found=repr(text), expected=error.expected) from None
-
-    # -- what values become -----------------------------------------------------------------------
+        with _refused(found=repr(text)):
+            return translated(text, self._statement.names(), self._conventions).text
 
     def _numbers(self, name: str, value: npt.ArrayLike) -> Json:
         self._check_stamps(name, getattr(value, "index", None))
@@ -454,20 +423,17 @@ class Site:
         profile = given.pop("profile", None)
         if profile is not None:
             profile = self.parameter(f"{name}_{slot}_profile", profile)
-        try:
+        with _refused(f"component {name}: {slot}: "):
             amounts = {
                 key: [self._amount(v) for v in value] if key == "between" else self._amount(value)
                 for key, value in given.items()
             }
-            return add_size(self._statement, name, slot, unit, amounts, STATED, profile)
-        except FormError as error:
-            said = f"component {name}: {slot}: {error.message}"
-            raise InputError(said, expected=error.expected) from None
+            return Sizing(self._statement, name, slot, unit, amounts, STATED).add(profile)
 
     def _amount(self, value: Any) -> Amount:
         """Return a number with its unit; a bare one is in the unit of its place."""
         if isinstance(value, str):
-            match pieces(value.strip(), Conventions(currency=self.currency)):
+            match pieces(value.strip(), self._conventions):
                 case [Quantity() as quantity]:
                     return Amount(quantity.number, quantity.unit, STATED)
             raise FormError(f"no quantity: {value!r}", 0, "a number with its unit")
@@ -478,12 +444,10 @@ class Site:
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, str):
-            try:
-                match pieces(value.strip(), Conventions(currency=self.currency)):
+            with suppress(FormError):  # of an expression over parameters
+                match pieces(value.strip(), self._conventions):
                     case [Quantity(unit=found) as quantity] if found is not None:
                         return literal(quantity)
-            except FormError:
-                pass  # an expression over parameters
             return value
         if isinstance(value, int | float | np.number):
             return float(value)
@@ -492,11 +456,20 @@ class Site:
 
     def _check_unit(self, name: str, title: object, unit: str) -> None:
         """Refuse a series of pandas whose name states another unit than its numbers count in."""
-        stated = split_header(str(title or ""), Conventions(currency=self.currency)).unit
+        stated = split_header(str(title or ""), self._conventions).unit
         wanted = parse_unit(unit)
         if stated is not None and replace(stated, text=wanted.text) != wanted:
             expected = f"numbers in {unit} under another name, or a pair (series, '{stated}')"
             raise InputError(f"{name} is in {unit}", found=repr(title), expected=expected)
+
+
+@contextmanager
+def _refused(place: str = "", found: str | None = None) -> Iterator[None]:
+    """Say of what is wrong with a value where it was given."""
+    try:
+        yield
+    except FormError as error:
+        raise InputError(f"{place}{error.message}", found=found, expected=error.expected) from None
 
 
 def _as_stated(value: Any) -> Any:

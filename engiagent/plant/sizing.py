@@ -28,30 +28,15 @@ class Size:
     """A capacity or a power that is to be chosen.
 
     Values are texts with units, as ``"400 EUR/kWh"``, or numbers in the units named here.
-
-    Attributes
-    ----------
-    between
-        The least and the largest size, in the unit of the slot.
-    step
-        The size is a whole multiple of it.
-    costs
-        What a unit of size costs, once (``EUR/kWh``) or in every year (``EUR/kWh/a``).
-    fixed
-        What it costs to have it at all.
-    lifetime, rate
-        Years and interest over which what is paid once is spread.
-    profile
-        A series by which the size is multiplied, as the yield of a kilowatt of panels.
     """
 
-    between: tuple[Any, Any]
-    step: Any = None
-    costs: Any = None
-    fixed: Any = None
-    lifetime: Any = None
-    rate: Any = None
-    profile: Any = None
+    between: tuple[Any, Any]  # the least and the largest size, in the unit of the slot
+    step: Any = None  # the size is a whole multiple of it
+    costs: Any = None  # of a unit of size, once (``EUR/kWh``) or in every year (``EUR/kWh/a``)
+    fixed: Any = None  # what it costs to have it at all
+    lifetime: Any = None  # years over which what is paid once is spread
+    rate: Any = None  # interest of that
+    profile: Any = None  # a series that the size is multiplied by, as the yield of a kW of panels
 
     @property
     def given(self) -> dict[str, Any]:
@@ -76,26 +61,13 @@ class Amount:
     place: Node | None = None
 
 
-def add_size(
-    statement: Statement,
-    owner: str,
-    slot: str,
-    unit: str,
-    given: Mapping[str, Amount | Sequence[Amount]],
-    source: Any,
-    profile: str | None = None,
-) -> str:
-    """Add the decision that a slot holds, with its costs, and return what fills the slot.
-
-    ``unit``: of the slot, and of the size. ``given``: by the keys of :class:`Size`. ``profile``:
-    the parameter over the periods that the size is multiplied by. Raises FormError when something
-    that is needed is absent or of another dimension.
-    """
-    return _Sizing(statement, owner, slot, unit, given, source).add(profile)
-
-
 @dataclass(frozen=True)
-class _Sizing:
+class Sizing:
+    """The decision that a slot holds, with its costs.
+
+    ``unit``: of the slot, and of the size. ``given``: by the keys of :class:`Size`.
+    """
+
     statement: Statement
     owner: str
     slot: str
@@ -104,6 +76,11 @@ class _Sizing:
     source: Any
 
     def add(self, profile: str | None) -> str:
+        """Add it and return what fills the slot.
+
+        ``profile``: the parameter over the periods that the size is multiplied by. Raises FormError
+        when something that is needed is absent or of another dimension.
+        """
         ends = self.given.get("between")
         if not isinstance(ends, Sequence) or len(ends) != 2:
             raise FormError("a size lies between two ends", 0, SHOWN)

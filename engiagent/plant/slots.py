@@ -11,7 +11,7 @@ import numpy as np
 from engiagent.errors import InputError
 from engiagent.plant.horizon import BY, NEAR, RULES, Horizon, aligned, usual_rule
 from engiagent.plant.sizing import KEYS as SIZE
-from engiagent.plant.sizing import Amount, add_size
+from engiagent.plant.sizing import Amount, Sizing
 from engiagent.plant.source import FormError, Source
 from engiagent.plant.statement import Statement
 from engiagent.plant.values import Column, Piece, Quantity, each_piece, literal, pieces
@@ -29,7 +29,7 @@ FINAL: Final = "final_energy_min"
 """What the content of a store is at least in the end: no slot of its model, but a requirement."""
 
 
-def final_demand(owner: str, known: Component, value: str) -> str:
+def final_requirement(owner: str, known: Component, value: str) -> str:
     """Return the requirement that a least final content of a store is.
 
     Raises FormError when a component has no content that it begins with.
@@ -78,6 +78,44 @@ class Filler:
             value = _Value(self, part, slot, known, node).filled()
         if value is not None:
             part.parameters[slot] = value
+
+    def patched(self, part: Part, slot: str, node: Node) -> list[dict[str, Any]]:
+        """Return the operations that give a slot one other value."""
+        own, trial = self.statement, Statement("", {}, self.statement.currency)
+        what = replace(part, parameters={})
+        replace(self, statement=trial, places={}).fill(what, slot, node)
+        if slot not in what.parameters:
+            return []
+        core, value = "/core_model_elements", what.parameters[slot]
+        sized = own.sizes.get(str(part.parameters.get(slot)))
+        if sized is not None:
+            places = {entry["name"]: place for place, entry in enumerate(own.decisions)}
+            path = f"{core}/decision_variables/{places[sized['variable']]}"
+            number = _in_unit(trial.parameters[0], own.decisions[places[sized["variable"]]]["unit"])
+            ends = (f"{path}/{end}" for end in ("lower", "upper"))
+            return [{"op": "replace", "path": end, "value": number} for end in ends]
+        for entry in trial.parameters:
+            for place, known in enumerate(own.parameters):
+                if known["name"] == entry["name"] and "value" in known:
+                    path, number = (
+                        f"{core}/parameters/{place}/value",
+                        _in_unit(entry, known["unit"]),
+                    )
+                    return [{"op": "replace", "path": path, "value": number}]
+            value = entry["value"]
+            if isinstance(value, float):
+                value = literal(Quantity(value, parse_unit(entry["unit"])))
+        place = [component["name"] for component in own.components].index(part.name)
+        path = f"{core}/components/{place}/parameters/{slot}"
+        return [{"op": "add", "path": path, "value": value}]
+
+
+def _in_unit(entry: dict[str, Any], unit: str) -> Any:
+    """Return the value of a parameter in a unit; an expression as it is."""
+    value = entry["value"]
+    if not isinstance(value, float):
+        return value
+    return convert(value, parse_unit(entry["unit"]), parse_unit(unit))
 
 
 @dataclass(frozen=True)
@@ -233,9 +271,8 @@ class _Value:
         if len(source.errors) > faults:
             return None
         unit, about = self.known.unit, source.reference(self.node)
-        return add_size(
-            self.filler.statement, self.part.name, self.slot, unit, given, about, profile
-        )
+        sizing = Sizing(self.filler.statement, self.part.name, self.slot, unit, given, about)
+        return sizing.add(profile)
 
     def _amount(self, node: Node) -> Amount:
         found = pieces(node.value.strip(), self.filler.conventions) if node.is_text else []

@@ -89,9 +89,20 @@ class Source:
         """Record an error at a node, ``at`` characters into its text."""
         if found is None and isinstance(node.value, str):
             found = repr(node.value[:80])
-        column = self.column(node, at)
-        file = self.file_of(node)
-        self.errors.append(InputError(message, file, node.line, column, found, expected))
+        self.errors.append(self.error(node, message, expected, at=at, found=found))
+
+    def error(
+        self,
+        node: Node,
+        message: str,
+        expected: str | None = None,
+        *,
+        at: int = 0,
+        found: str | None = None,
+    ) -> InputError:
+        """Return an error at a node, ``at`` characters into its text."""
+        place = self.file_of(node), node.line, self.column(node, at)
+        return InputError(message, *place, found, expected)
 
     @contextmanager
     def recording(self, node: Node, name: str = "") -> Iterator[None]:
@@ -137,6 +148,11 @@ class Source:
             self.fault(node, f"{what} is no text", "one value", found=found)
             return None
         return str(node.value).strip()
+
+    def aside(self, reference: Mapping[str, Any], reason: str) -> list[dict[str, Any]]:
+        """Return a place of the text that states nothing of the plan, none where it is no text."""
+        place = {key: reference[key] for key in ("span", "quote") if key in reference}
+        return [place | {"reason": reason}] if self.in_text and place else []
 
     def reference(self, node: Node) -> dict[str, Any]:
         """Return the source reference of a node: its span, or its line in the file."""

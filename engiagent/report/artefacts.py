@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.environment.records import as_solution
+from engiagent.environment.running import as_solution
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.io.jsontext import loads_strict

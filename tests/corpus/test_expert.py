@@ -60,13 +60,6 @@ def quoted(value: Any) -> Iterator[Any]:
             yield from quoted(item)
 
 
-def test_there_are_enough_problems_of_each_kind() -> None:
-    verdicts = [answer_of(folder)["verdict"] for folder in FOLDERS]
-    assert {"certified", "proven infeasible", "ill-posed"} <= set(verdicts)
-    assert [folder.parent.name for folder in FOLDERS].count("battery") >= 2
-    assert [folder.parent.name for folder in FOLDERS].count("thermal") >= 2
-
-
 @each_problem
 def test_the_reference_blueprint_is_canonical_and_without_errors(folder: Path) -> None:
     blueprint = blueprint_of(folder)
@@ -168,11 +161,3 @@ def test_the_checker_gives_the_reference_schedule_the_verdict_of_the_answer(fold
         assert certificate["objective"]["value"] == pytest.approx(value, rel=tolerance)
     if answer["verdict"] == "certified":
         assert certificate["bound"]["value"] == pytest.approx(answer["bound"], rel=tolerance)
-
-
-def test_the_rooftop_buys_three_and_a_hundred_and_two_panels() -> None:
-    folder = next(f for f in FOLDERS if f.name == "rooftop_pv")
-    program = compile_blueprint(blueprint_of(folder), folder)
-    data = to_dataset(program, solve(program, isolate=False))
-    assert data.panels.values.tolist() == [3, 102, 0]
-    assert data.mounting.values.tolist() == [0, 1, 0]

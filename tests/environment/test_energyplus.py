@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from engiagent.cli.app import app
 from engiagent.environment.energyplus import EnergyPlus
 from engiagent.environment.interface import quiet
-from engiagent.environment.signals import Signals, open_simulated
+from engiagent.environment.signals import Output, Signals, open_simulated
 from engiagent.errors import EngiagentError, InputError
 
 with quiet():
@@ -24,7 +24,8 @@ DAY = 86_400.0
 
 
 def office() -> EnergyPlus:
-    return EnergyPlus(OFFICE, WEATHER, 2 * DAY, (CORE, GAS), (GAS,))
+    read = {"core": Output(CORE), "gas": Output(GAS, mean=True)}
+    return EnergyPlus(OFFICE, Signals(outputs=read, start_time=2 * DAY, weather=WEATHER))
 
 
 def test_overrides_act_and_end_and_a_reset_begins_anew() -> None:
@@ -50,12 +51,13 @@ def test_names_and_steps_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match="10 min"):
         plant.initialize(700.0)
     plant.close()
+    wrong = {"core": Output("Zone Mean Air Temperature/CORE_Z")}
     with pytest.raises(InputError, match="CORE_ZN"):
-        EnergyPlus(OFFICE, WEATHER, read=("Zone Mean Air Temperature/CORE_Z",))
+        EnergyPlus(OFFICE, Signals(outputs=wrong, weather=WEATHER))
     with pytest.raises(EngiagentError, match=r"ended with code|Severe"):
-        EnergyPlus(WEATHER, WEATHER)
+        EnergyPlus(WEATHER, Signals(weather=WEATHER))
     with pytest.raises(InputError, match="no such file"):
-        EnergyPlus(OFFICE, Path("none.epw"))
+        EnergyPlus(OFFICE, Signals(weather=Path("none.epw")))
     with pytest.raises(InputError, match="weather: FILE"):
         open_simulated("energyplus", OFFICE, Signals())
 

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 from engiagent import Site
 from engiagent.control import ClosedLoop
 from engiagent.environment.fmu import Fmu
-from engiagent.environment.signals import Signals, open_simulated
+from engiagent.environment.signals import Connected, Signals, open_simulated
 from engiagent.errors import EngiagentError, InputError
 
 ON = {"oveQ_u": 2000.0, "oveQ_activate": 1.0}
@@ -35,7 +35,7 @@ def changed(site: Path, old: str, new: str) -> None:
 
 
 def test_a_house_follows_its_equations(house: Path) -> None:
-    plant = Fmu(house, start=86400.0, communication=60.0)
+    plant = Fmu(house, Signals(start_time=86400.0, communication_step=60.0))
     plant.initialize(900.0)
     first = plant.reset()
     for _ in range(8):
@@ -55,24 +55,27 @@ def test_a_house_follows_its_equations(house: Path) -> None:
 
 
 def test_a_warm_up_runs_the_house_by_its_own_thermostat(house: Path) -> None:
-    plant = Fmu(house, start=86400.0, warmup=36000.0, communication=60.0)
-    plant.initialize(900.0)
-    assert 293.9 < plant.reset()["reaT_y"] < 294.6  # what it keeps; it began at 293.15
+    def warmed(start: float, warmup: float) -> dict[str, float]:
+        given = Signals(start_time=start, warmup=warmup, communication_step=60.0)
+        plant = Fmu(house, given)
+        plant.initialize(900.0)
+        return plant.reset()
+
+    assert 293.9 < warmed(86400.0, 36000.0)["reaT_y"] < 294.6  # what it keeps; it began at 293.15
+    assert warmed(3600.0, 86400.0) == warmed(3600.0, 3600.0)  # not before the clock begins
 
 
-def test_a_warm_up_does_not_begin_before_the_clock_does(house: Path) -> None:
-    plant = Fmu(house, start=3600.0, warmup=86400.0, communication=60.0)
+def opened(site: Path, begins: str | None = None) -> Connected:
+    date = None if begins is None else np.datetime64(begins)
+    given = Signals.load(site / "signals.yaml").beginning(date)
+    plant = open_simulated("fmu", site / "House.fmu", given)
     plant.initialize(900.0)
-    late = plant.reset()
-    again = Fmu(house, start=3600.0, warmup=3600.0, communication=60.0)
-    again.initialize(900.0)
-    assert again.reset() == late
+    return plant
 
 
 def test_units_are_converted_and_inputs_limited(site: Path) -> None:
     changed(site, "read_back: oveQ_y}", "read_back: oveQ_y, at_most: 1500}")
-    plant = open_simulated("fmu", site / "House.fmu", Signals.load(site / "signals.yaml"))
-    plant.initialize(900.0)
+    plant = opened(site)
     assert 19 < plant.reset()["house.air.temperature"] < 22
     assert plant.step({"house.heating": 1.2})["house.power"] == pytest.approx(1.2)
     assert plant.step({"house.heating": 4.0})["house.power"] == pytest.approx(1.5)
@@ -80,8 +83,7 @@ def test_units_are_converted_and_inputs_limited(site: Path) -> None:
 
 def test_a_share_of_full_power_is_a_signal(site: Path) -> None:
     changed(site, "unit: W, activate", "full: 5 kW, activate")
-    plant = open_simulated("fmu", site / "House.fmu", Signals.load(site / "signals.yaml"))
-    plant.initialize(900.0)
+    plant = opened(site)
     plant.reset()
     assert plant.step({"house.heating": 2.5})["house.power"] == pytest.approx(0.5e-3)
 
@@ -92,10 +94,7 @@ def test_a_plan_controls_an_fmu_and_keeps_it_warm(site: Path) -> None:
     assert loop.plant["house.air.temperature"].values[1:].min() > 19.8
     assert not any("does not act" in note for note in loop.notes)
     # The wall is not shown; from the air alone its estimate comes near.
-    wall = open_simulated(
-        "fmu", site / "House.fmu", Signals.load(site / "signals.yaml").beginning(_start())
-    )
-    wall.initialize(900.0)
+    wall = opened(site, "2026-01-10T00:00:00")
     wall.reset()
     for heat in loop.plant["house.heating"].values:
         wall.step({"house.heating": float(heat)})
@@ -104,10 +103,6 @@ def test_a_plan_controls_an_fmu_and_keeps_it_warm(site: Path) -> None:
     estimate = next(iter(loop.state.values()))[1]
     assert abs(12.0 - true) > 3.0  # where the plan began
     assert estimate == pytest.approx(true, abs=1.0)
-
-
-def _start() -> np.datetime64:
-    return np.datetime64("2026-01-10T00:00:00")
 
 
 def test_an_override_that_does_not_act_is_named(site: Path) -> None:
@@ -141,7 +136,7 @@ def test_what_is_wrong_with_names_is_said(site: Path, old: str, new: str, said: 
 def test_a_file_that_is_no_fmu_is_refused(tmp_path: Path) -> None:
     (tmp_path / "no.fmu").write_text("nothing")
     with pytest.raises(InputError, match=r"no\.fmu: this is no FMU"):
-        Fmu(tmp_path / "no.fmu")
+        Fmu(tmp_path / "no.fmu", Signals())
 
 
 # -- model exchange -------------------------------------------------------------------------------
@@ -220,7 +215,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_model_exchange_is_integrated_through_changes_of_inputs_and_events_of_time(
     room: Path,
 ) -> None:
-    plant = Fmu(room, communication=300.0)
+    plant = Fmu(room, Signals(communication_step=300.0))
     assert plant.kind == "model exchange"
     plant.initialize(1200.0)
     assert plant.reset()["T"] == 20.0

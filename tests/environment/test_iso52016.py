@@ -16,18 +16,11 @@ HOURS = 48
 
 
 def office(mass: Mass = "D") -> tuple[Element, ...]:
+    ground: Any = {"facing": "down", "outside": "ground"}
     return (
         Element(name="wall", area=60.0, resistance=2.5, capacity=0.06, mass=mass),
         Element(name="roof", area=40.0, resistance=4.0, capacity=0.03, mass="I", facing="up"),
-        Element(
-            name="floor",
-            area=40.0,
-            resistance=3.0,
-            capacity=0.08,
-            mass="M",
-            facing="down",
-            outside="ground",
-        ),
+        Element(name="floor", area=40.0, resistance=3.0, capacity=0.08, mass="M", **ground),
         Element(name="window", area=10.0, resistance=0.5),
     )
 
@@ -48,15 +41,8 @@ def test_it_runs_as_its_equations_and_conserves_energy() -> None:
     site = Site("2026-01-10", "1 h", HOURS)
     site.add("grid", "grid", bus="power", import_price=0.3)
     given: Any = {"ambient": outside, "supply": outside, "ground": 10.0}
-    site.add_network(
-        "office",
-        network,
-        given,
-        {"window_2": 0.5 * sun},
-        20.0,
-        heat_bus="h",
-        heated={"air": "6[kW]"},
-    )
+    heated: Any = {"heat_bus": "h", "heated": {"air": "6[kW]"}}
+    site.add_network("office", network, given, {"window_2": 0.5 * sun}, 20.0, **heated)
     site.add("boiler", "boiler", bus="power", heat_bus="h", rated_capacity=6, rated_efficiency=0.9)
     site.minimise_cost()
     plant = Environment(site.blueprint())

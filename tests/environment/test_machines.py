@@ -74,15 +74,8 @@ def test_fans_run_at_variable_speed_or_in_stages(
 ) -> None:
     site = Site("2026-01-10", "1 h", 3)
     site.add("grid", "grid", import_price=0.3)
-    site.add(
-        "fan",
-        "fan",
-        rated_flow=2,
-        rated_power=1,
-        minimum_flow=minimum_flow,
-        count=3,
-        switching=True,
-    )
+    slots: Any = {"rated_flow": 2, "rated_power": 1, "count": 3, "switching": True}
+    site.add("fan", "fan", minimum_flow=minimum_flow, **slots)
     site.minimise_cost()
     plant = Environment(site.blueprint())
     data = plant.run(lambda now: {"fan.flow": [1.0, 3.0, 9.0][now.step]})
@@ -91,8 +84,7 @@ def test_fans_run_at_variable_speed_or_in_stages(
     assert plant.imbalance < 1e-9
 
 
-def cycled(tmp_path: Path) -> tuple[Any, dict[str, Any]]:
-    """Return the run of a battery that is filled and emptied, and what it did to it."""
+def test_a_battery_loses_what_the_checker_finds_lost(tmp_path: Path) -> None:
     site = Site("2026-01-10", "1 h", 10)
     site.add("grid", "grid", import_price=0.3)
     site.add("u", "battery", energy_capacity="10 kWh", initial_energy=0)
@@ -104,11 +96,7 @@ def cycled(tmp_path: Path) -> tuple[Any, dict[str, Any]]:
     )
     path = tmp_path / "ageing.yaml"
     path.write_text("u: {cycles_at_full_depth: 4000, cycle_exponent: 1.3, calendar_rate: 0.1 %}")
-    return data, wear(plant.built.units, data, read_ageing(path))["u"]
-
-
-def test_a_battery_loses_what_the_checker_finds_lost(tmp_path: Path) -> None:
-    data, found = cycled(tmp_path)
+    found: Any = wear(plant.built.units, data, read_ageing(path))["u"]
     assert found["throughput"] == pytest.approx(float(data["u.discharge"].sum()))
     assert found["full_cycles"] == pytest.approx(found["throughput"] / 10.0)
     series = {f"u.{w}": data[f"u.{w}"].values for w in ("charge", "discharge", "state_of_charge")}

@@ -3,15 +3,16 @@
 import json
 from pathlib import Path
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from scipy.optimize import linprog
 
 from engiagent import Site
 from engiagent.cli.app import app
 from engiagent.environment.environment import Environment
 from engiagent.plant import PlantError
+from engiagent.problems.reference import optimum, store
 
 LOAD = [2.0, 1.0, 3.0, 5.0, 6.0, 4.0]
 PRICE = [0.1, 0.2, 0.15, 0.4, 0.5, 0.3]
@@ -59,30 +60,13 @@ def cost(path: Path) -> float:
 
 def reference(limit: float) -> float:
     """Return the least cost of both houses by a linear program that is written by hand."""
-    n, capacities = len(LOAD), (8.0, 2.0)
-    # Of each house import, charge and discharge, one after the other.
-    price = np.concatenate([np.concatenate((PRICE, np.zeros(2 * n)))] * 2)
-    one = np.hstack((np.eye(n), -np.eye(n), np.eye(n)))
-    content = np.hstack((np.zeros((n, n)), 0.9 * np.tri(n), -np.tri(n) / 0.95))
-    zero, rows, most = np.zeros((n, 3 * n)), [], []
-    for k, capacity in enumerate(capacities):
-        own = np.hstack((content, zero)[:: 1 if k == 0 else -1])
-        rows += [own, -own, -own[-1:]]
-        most += [*[capacity / 2] * n, *[capacity / 2] * n, 0.0]
-    rows.append(np.hstack((np.eye(n), np.zeros((n, 2 * n)))))
-    rows[-1] = np.hstack((rows[-1], rows[-1]))
-    bounds = [
-        (0.0, bound) for grid in (12.0, 5.5) for bound in (*[grid] * n, *[3.5] * n, *[4.0] * n)
-    ]
-    found = linprog(
-        price,
-        A_ub=np.vstack(rows),
-        b_ub=[*most, *[limit] * n],
-        A_eq=np.block([[one, zero], [zero, one]]),
-        b_eq=LOAD * 2,
-        bounds=bounds,
-    )
-    return float(found.fun)
+    drawn, rules = cp.Variable((2, 6), bounds=[0, np.repeat([[12.0], [5.5]], 6, axis=1)]), []
+    for own, capacity in zip(drawn, (8.0, 2.0), strict=True):
+        half, room = capacity / 2, (0.0, capacity)
+        put, taken, limits = store(6, half, room, (3.5, 4.0), (0.9, 0.95), end=half)
+        rules += [*limits, own + taken == np.array(LOAD) + put]
+    total = cp.sum(drawn, axis=0)
+    return optimum(cp.Minimize(np.array(PRICE) @ total), [*rules, total <= limit])
 
 
 @pytest.mark.parametrize("limit", [100.0, 10.0, 9.0])

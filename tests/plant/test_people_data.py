@@ -99,11 +99,8 @@ def test_a_spreadsheet_is_data_and_a_schedule(tmp_path: Path) -> None:
     sheet("day.xlsx", ["Zeit", "Preis [EUR/MWh]", "Last [kW]"], data)
     solution = solved(tmp_path, "2026-06-01", "day.xlsx#Preis", "day.xlsx#Last")
     assert solution.certificate.verdict == "certified"
-    names = {
-        "grid.import": "Bezug (kW)",
-        "battery.charge": "Laden",
-        "battery.discharge": "Entladen",
-    }
+    names = {"grid.import": "Bezug (kW)"}
+    names |= {"battery.charge": "Laden", "battery.discharge": "Entladen"}
     series = [solution[name].values.tolist() for name in names]
     rows = [[t, *values, 1.0] for t, *values in zip(stamps, *series, strict=True)]
     sheet("plan.xlsx", ["Zeit", *names.values(), "Wind [m/s]"], rows)

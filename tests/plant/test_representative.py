@@ -1,14 +1,16 @@
 """Several representative horizons in one plant, against one linear programme by hand."""
 
 from pathlib import Path
+from typing import Any
 
+import cvxpy as cp
 import jsonschema
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from engiagent import Site
 from engiagent.plant import read_plant
+from engiagent.problems.reference import optimum
 from engiagent.solvers.solution import load_arrays
 from engiagent.tools.schemas import schema_of
 from tests.cli.asking import answer, invoke
@@ -20,16 +22,12 @@ LOAD = {"winter": [40, 60, 70, 50], "summer": [20, 30, 35, 30]}
 SUN = {"winter": [0, 0.2, 0.1, 0], "summer": [0.1, 0.7, 0.6, 0]}
 WEIGHT = {"winter": 180, "summer": 185}
 PANEL, CELL, ETA, STEP = 900.0, 180.0, 0.9, 6.0
-DAYS = "\n".join(
-    [
-        "day,price [EUR/kWh],load [kW],sun",
-        *(
-            f"{day},{PRICE[day][k]},{LOAD[day][k]},{SUN[day][k]}"
-            for k in range(4)
-            for day in ("summer", "winter")
-        ),
-    ]
+ROWS = (
+    f"{day},{PRICE[day][k]},{LOAD[day][k]},{SUN[day][k]}"
+    for k in range(4)
+    for day in ("summer", "winter")
 )
+DAYS = "\n".join(["day,price [EUR/kWh],load [kW],sun", *ROWS])
 PLANT = """\
 title: Two days for a year
 horizon:
@@ -59,44 +57,20 @@ goal: {minimize: cost}
 
 
 def by_hand() -> float:
-    """Return the least cost of a year [EUR]; unknown are the sizes, then day by day all series."""
-    days = list(WEIGHT)
-    width = 2 + len(days) * (4 * 4 + 1)  # import, used of the roof, charge, discharge; the start
-    costs = np.zeros(width)
-    costs[:2] = annuity(0.04, 25) * PANEL, annuity(0.04, 15) * CELL
-    bounds: list[tuple[float, float | None]] = [(0, 90), (0, 500)]
-    equal, less = [], []
-    same: list[float] = []
-    most: list[float] = []
-    for k, day in enumerate(days):
-        at = 2 + 17 * k
-        bounds += [*[(0, 80)] * 3, (0, 45), *[(0, None)] * 4, *[(0, 50)] * 8, (0, 500)]
-        content = np.zeros(width)
-        content[at + 16] = 1.0
-        for t in range(4):
-            drawn, used, charged, given = (at + 4 * series + t for series in range(4))
-            costs[drawn] = WEIGHT[day] * PRICE[day][t] * STEP
-            balance, yielded = np.zeros(width), np.zeros(width)
-            balance[[drawn, used, given, charged]] = 1, 1, 1, -1
-            equal.append(balance)
-            same.append(LOAD[day][t])
-            yielded[[used, 0]] = 1, -SUN[day][t]
-            less.append(yielded)
-            content = content.copy()
-            content[[charged, given]] = ETA * STEP, -STEP
-            empty, full = -content, content.copy()
-            full[1] = -1.0
-            less += [empty, full]
-            most += [0.0] * 3
-        start, within = np.zeros(width), np.zeros(width)
-        start[at + 16], within[at + 16], within[1] = 1.0, 1.0, -1.0
-        equal.append(content - start)
-        same.append(0.0)
-        less.append(within)
-        most.append(0.0)
-    best = linprog(costs, np.array(less), most, np.array(equal), same, bounds)
-    assert best.status == 0
-    return float(best.fun)
+    """Return the least cost of a year [EUR]: sizes, and of each day import, use and storage."""
+    panels, cells = cp.Variable(bounds=[0, 90]), cp.Variable(bounds=[0, 500])
+    cost = annuity(0.04, 25) * PANEL * panels + annuity(0.04, 15) * CELL * cells
+    rules: list[Any] = []
+    for day, weight in WEIGHT.items():
+        drawn, used = cp.Variable(4, bounds=[0, np.array([80, 80, 80, 45])]), cp.Variable(4)
+        put, taken = cp.Variable(4, bounds=[0, 50]), cp.Variable(4, bounds=[0, 50])
+        start = cp.Variable(nonneg=True)
+        content = start + STEP * cp.cumsum(ETA * put - taken)
+        rules += [drawn + used + taken == np.array(LOAD[day]) + put, content[3] == start]
+        rules += [used >= 0, used <= np.array(SUN[day]) * panels]
+        rules += [content >= 0, content <= cells, start <= cells]
+        cost += weight * STEP * np.array(PRICE[day]) @ drawn
+    return optimum(cp.Minimize(cost), rules)
 
 
 def test_one_size_serves_all_horizons_at_their_weights(tmp_path: Path) -> None:

@@ -98,14 +98,6 @@ def test_it_is_not_bought_where_it_does_not_pay(tmp_path: Path) -> None:
     assert cost == pytest.approx(DAYS * sum(p * w for p, w in zip(PRICE, LOAD, strict=True)))
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value if isinstance(value, str | int | float | bool) else str(value)
-
-
 def test_panels_by_a_profile_and_costs_by_the_year(tmp_path: Path) -> None:
     """A kilowatt of panels costs 30 EUR a year and yields what its profile says."""
     sun = [0, 0.2, 0.6, 0.9, 0.5, 0]
