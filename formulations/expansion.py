@@ -17,8 +17,8 @@ they see every other constraint.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from engiagent.blueprint.document import (
-    Blueprint,
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import (
     ComponentDef,
     ConstraintDef,
     Core,

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ConstraintDef
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand

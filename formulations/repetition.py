@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from engiagent.blueprint.document import ComponentDef, Core, FrozenMap
+from engiagent.blueprint.elements import ComponentDef, Core, FrozenMap
 from engiagent.blueprint.grammar import references
 from engiagent.blueprint.placement import is_scenario, placement_of, respelled
 from engiagent.formulations.components.fragment import Fragment, Surroundings, wrong

@@ -24,8 +24,9 @@ from engiagent.blueprint import Blueprint
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.definitions import check_definitions, evaluate_definitions
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
-from engiagent.blueprint.document import Core, schema
+from engiagent.blueprint.document import schema
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import Core
 from engiagent.blueprint.grammar import (
     FUNCTIONS,
     REDUCTIONS,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Core, ParameterDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import Core, ParameterDef, VariableDef
 from engiagent.blueprint.grammar import Binder, parse, parse_binder, references
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.values import unit_of

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Core
+from engiagent.blueprint.elements import Core
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify.case import Case
 from engiagent.verify.documents import Bench

@@ -9,7 +9,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from engiagent.blueprint.document import Blueprint, Core, VariableDef
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import Core, VariableDef
 from engiagent.blueprint.grammar import references
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
-from engiagent.blueprint.document import Blueprint, Core
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import Core
 from engiagent.errors import InputError
 from engiagent.io.plainyaml import load_tree, plain
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import VariableDef
+from engiagent.blueprint.elements import VariableDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import InputError
 from engiagent.units.headers import split_header

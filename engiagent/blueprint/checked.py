@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.diagnostics import located
-from engiagent.blueprint.document import ConstraintDef, VariableDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.elements import ConstraintDef, VariableDef
 from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import Binder, Call, Compare, ExpressionError, Ref
 from engiagent.blueprint.grid import Grid

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.document import FrozenMap, ParameterDef
+from engiagent.blueprint.elements import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
 from engiagent.blueprint.timeaxis import Floats, Ints, TimeAxis

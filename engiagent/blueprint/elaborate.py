@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from engiagent.blueprint.datafiles import file_values
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, collected, located, refused
-from engiagent.blueprint.document import Core, ParameterDef, SetDef
+from engiagent.blueprint.elements import Core, ParameterDef, SetDef
 from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import (
     Binder,

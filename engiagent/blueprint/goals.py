@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from engiagent.blueprint.checked import Constraint
 from engiagent.blueprint.diagnostics import located, refused
-from engiagent.blueprint.document import GoalDef, ObjectiveDef, RiskDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.elements import GoalDef, ObjectiveDef, RiskDef
 from engiagent.blueprint.grammar import Binary, ExpressionError, Node, Unary, parse
 from engiagent.blueprint.grid import EMPTY_GRID, Grid
 from engiagent.blueprint.sets import IndexSet

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from engiagent.blueprint.document import Blueprint, Core
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import Core
 from engiagent.blueprint.grammar import (
     Binary,
     Call,

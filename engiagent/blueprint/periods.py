@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, Core, ParameterDef, freeze
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import Core, ParameterDef, freeze
 from engiagent.blueprint.timeaxis import Floats, build_axis
 from engiagent.blueprint.values import as_written, unit_of
 from engiagent.errors import InputError

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from engiagent.blueprint.document import ComponentDef, Core, SetDef
+from engiagent.blueprint.elements import ComponentDef, Core, SetDef
 from engiagent.blueprint.grammar import Node, Reduce, Ref, children, parse, parse_binder
 from engiagent.errors import InputError
 

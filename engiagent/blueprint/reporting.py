@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Final
 
 from engiagent.blueprint.diagnostics import Diagnostic, collected, located, refused
-from engiagent.blueprint.document import Blueprint, Core, ParameterDef, ReportDef, SweepDef, thaw
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.elements import Core, ParameterDef, ReportDef, SweepDef, thaw
 from engiagent.blueprint.grammar import Ref, parse
 from engiagent.blueprint.patching import PatchError, patched
 from engiagent.blueprint.typecheck import TypeChecker

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engiagent.blueprint.document import SetDef
+from engiagent.blueprint.elements import SetDef
 from engiagent.blueprint.grammar import Binder, parse_binder
 from engiagent.blueprint.sets import IndexSet, Label
 from engiagent.blueprint.timeaxis import build_axis

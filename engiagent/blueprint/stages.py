@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engiagent.blueprint.diagnostics import Diagnostic, collected, located
-from engiagent.blueprint.document import Core, SetDef, VariableDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.elements import Core, SetDef, VariableDef
 from engiagent.blueprint.grammar import Binder, ExpressionError, names_in, parse_binder
 from engiagent.blueprint.placement import is_scenario
 

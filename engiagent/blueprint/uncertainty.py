@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from engiagent.blueprint import grammar
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, collected, located, refused
-from engiagent.blueprint.document import Core, FrozenMap, ParameterDef, UncertainDef
 from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.elements import Core, FrozenMap, ParameterDef, UncertainDef
 from engiagent.blueprint.grammar import LOGICAL, Binary, Call, Node, Ref, names_in, tree_of, walk
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.values import unit_of

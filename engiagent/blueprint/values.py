@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import FrozenMap, ParameterDef
+from engiagent.blueprint.elements import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.stamps import in_iso, is_by_day, parse_stamp, stamp_seconds
 from engiagent.blueprint.timeaxis import TimeAxis

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, FrozenMap
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import FrozenMap
 from engiagent.blueprint.periods import has_start, with_periods
 from engiagent.control.horizon import Floats
 from engiagent.formulations.compile import compile_blueprint

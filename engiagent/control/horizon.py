@@ -21,8 +21,8 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import Core
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import Core
 from engiagent.blueprint.grammar import Call, ExpressionError, parse, walk
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.program import OBJECTIVE, Block, ColumnBlock, Program

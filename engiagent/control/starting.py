@@ -9,8 +9,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import Blueprint, ConstraintDef, Core, ParameterDef, freeze
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ConstraintDef, Core, ParameterDef, freeze
 from engiagent.blueprint.grammar import Call, Compare, Node, Ref, tree_of, walk
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.values import as_written

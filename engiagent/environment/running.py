@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import Blueprint, ExpressionDef, VariableDef
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ExpressionDef, VariableDef
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.environment.interface import Runs, Signal, Values, between, element_name
 from engiagent.errors import InputError

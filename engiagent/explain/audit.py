@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import ComponentDef
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ComponentDef
 from engiagent.errors import EngiagentError
 from engiagent.explain.conflicts import Statements
 from engiagent.explain.labels import shown

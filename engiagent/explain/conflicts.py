@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import ConstraintDef, ParameterDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ConstraintDef, ParameterDef, VariableDef
 from engiagent.blueprint.grammar import Compare, GrammarError, Ref, parse, walk
 from engiagent.errors import EngiagentError
 from engiagent.explain.labels import shown, where_of

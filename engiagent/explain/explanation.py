@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
-from engiagent.blueprint.document import read_as
+from engiagent.blueprint.elements import read_as
 from engiagent.errors import InputError
 from engiagent.explain.places import Part, Place, as_json
 from engiagent.io.shows import Shows

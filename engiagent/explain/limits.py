@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.blueprint.grammar import Compare, parse
 from engiagent.explain.conflicts import LAWS, Statements
 from engiagent.explain.labels import difference_unit, is_point, where_of

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import ConstraintDef, Core, ObjectiveDef, VariableDef
+from engiagent.blueprint.elements import ConstraintDef, Core, ObjectiveDef, VariableDef
 from engiagent.blueprint.grammar import GrammarError, Ref, parse, walk
 
 NOTHING = ObjectiveDef(name="nothing", sense="minimize", expression="0", unit="1")

@@ -10,7 +10,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import ParameterDef, VariableDef
+from engiagent.blueprint.elements import ParameterDef, VariableDef
 from engiagent.errors import EngiagentError
 from engiagent.explain import Explanation
 from engiagent.explain.audit import Audit

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from engiagent.blueprint.document import Core
+from engiagent.blueprint.elements import Core
 from engiagent.plant.source import FormError
 from engiagent.plant.statement import Statement
 from engiagent.text.frontmatter import Node

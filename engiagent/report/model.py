@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ParameterDef, thaw
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ParameterDef, thaw
 from engiagent.errors import EngiagentError
 from engiagent.report import words
 from engiagent.report.artefacts import Run

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from engiagent import __version__
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import FrozenMap, ParameterDef
+from engiagent.blueprint.elements import FrozenMap, ParameterDef
 from engiagent.blueprint.grammar import names_in
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand

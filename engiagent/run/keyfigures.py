@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ComponentDef, ExpressionDef, VariableDef
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ComponentDef, ExpressionDef, VariableDef
 from engiagent.blueprint.grammar import parse
 from engiagent.blueprint.grid import EMPTY_GRID
 from engiagent.blueprint.placement import placement_of

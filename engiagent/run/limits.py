@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ConstraintDef, VariableDef
 from engiagent.blueprint.grammar import Binary, Binder, Compare, Node, Reduce, Ref, parse, walk
 from engiagent.blueprint.timeaxis import Floats, Ints
 from engiagent.errors import EngiagentError

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import ExpressionDef, VariableDef
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ExpressionDef, VariableDef
 from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import Binary, Compare, Node, Ref, parse, walk
 from engiagent.blueprint.grid import Grid

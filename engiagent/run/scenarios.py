@@ -26,8 +26,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import ExpressionDef
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ExpressionDef
 from engiagent.blueprint.grammar import parse
 from engiagent.blueprint.timeaxis import Floats, TimeAxis
 from engiagent.errors import EngiagentError, InputError

@@ -22,8 +22,9 @@ import numpy as np
 
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
-from engiagent.blueprint.document import Blueprint, ComponentDef, ParameterDef, ReportDef, freeze
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ComponentDef, ParameterDef, ReportDef, freeze
 from engiagent.blueprint.grammar import Number, parse
 from engiagent.blueprint.values import as_written, unit_of
 from engiagent.errors import EngiagentError, InputError

@@ -15,7 +15,8 @@ import numpy as np
 
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
-from engiagent.blueprint.document import Blueprint, GoalDef, ObjectiveDef, ReportDef, SweepDef, thaw
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import GoalDef, ObjectiveDef, ReportDef, SweepDef, thaw
 from engiagent.blueprint.reporting import BASE, case_of
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ExpressionDef, ReportDef
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ExpressionDef, ReportDef
 from engiagent.blueprint.grammar import parse
 from engiagent.blueprint.reporting import named_whole
 from engiagent.errors import EngiagentError

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engiagent.blueprint.document import Blueprint, Core, ParameterDef
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import Core, ParameterDef
 from engiagent.errors import EngiagentError
 from engiagent.plant.statement import BASELINE
 from engiagent.solvers.result import SolveOptions

@@ -7,7 +7,7 @@ The function has the name of its component; the module is the one that the slot 
 from importlib import import_module
 from typing import Final
 
-from engiagent.blueprint.document import ComponentDef
+from engiagent.blueprint.elements import ComponentDef
 from engiagent.formulations.components.fragment import Fragment, Surroundings
 from engiagent.formulations.components.reader import Reader
 from engiagent.slots import Catalogue

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.document import SetDef
+from engiagent.blueprint.elements import SetDef
 from engiagent.formulations.components.fragment import CAPACITY, PHYSICS
 from engiagent.formulations.components.known import known_units
 from engiagent.formulations.components.partload import Running, running

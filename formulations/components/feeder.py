@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engiagent.blueprint.document import Json, SetDef
+from engiagent.blueprint.elements import Json, SetDef
 from engiagent.formulations.components.fragment import CAPACITY, OPERATION, Terminal, balance
 from engiagent.formulations.components.reader import Reader
 from engiagent.models.grids import Bus, Feeder, Line, Transformer

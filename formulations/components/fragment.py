@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from engiagent.blueprint.document import (
+from engiagent.blueprint.elements import (
     ComponentDef,
     ConstraintDef,
     Core,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from engiagent.blueprint.document import Core, Json, ParameterDef
+from engiagent.blueprint.elements import Core, Json, ParameterDef
 from engiagent.blueprint.grammar import Node, Number, Ref, Unary, parse
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import UnitError, convert, parse_unit

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import FrozenMap, Json, SetDef
+from engiagent.blueprint.elements import FrozenMap, Json, SetDef
 from engiagent.formulations.components.fragment import REQUIREMENT, balance
 from engiagent.formulations.components.reader import Reader
 from engiagent.models.buildings import H_MS, HeatNetwork, Link, Node, Zone5R1C

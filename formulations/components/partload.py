@@ -37,7 +37,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from engiagent.blueprint.document import SetDef
+from engiagent.blueprint.elements import SetDef
 from engiagent.formulations.components.fragment import CAPACITY, OPERATION, PHYSICS
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import coefficients, tables

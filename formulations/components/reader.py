@@ -16,7 +16,8 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import (
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import (
     ComponentDef,
     ConstraintDef,
     Core,
@@ -26,7 +27,6 @@ from engiagent.blueprint.document import (
     ParameterDef,
     VariableDef,
 )
-from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Number, Ref, parse, parse_binder
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.errors import EngiagentError, InputError

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from engiagent.blueprint.document import SetDef
+from engiagent.blueprint.elements import SetDef
 from engiagent.formulations.components.fragment import CAPACITY, REQUIREMENT
 from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.components.tables import coefficients, tables

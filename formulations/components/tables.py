@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-from engiagent.blueprint.document import ParameterDef, SetDef
+from engiagent.blueprint.elements import ParameterDef, SetDef
 from engiagent.formulations.components.known import bracketed
 from engiagent.formulations.components.reader import Reader
 

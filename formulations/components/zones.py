@@ -37,7 +37,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.document import ComponentDef, FrozenMap, ParameterDef
+from engiagent.blueprint.elements import ComponentDef, FrozenMap, ParameterDef
 from engiagent.errors import EngiagentError
 from engiagent.formulations.components.fragment import balance, connection_of
 from engiagent.formulations.components.reader import Reader

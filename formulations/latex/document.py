@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from engiagent.blueprint.diagnostics import located
-from engiagent.blueprint.document import (
-    Blueprint,
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.elements import (
     ConstraintDef,
     FrozenMap,
     ObjectiveDef,
@@ -20,7 +21,6 @@ from engiagent.blueprint.document import (
     SetDef,
     VariableDef,
 )
-from engiagent.blueprint.elaborate import PATH, Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.latex.expressions import Printer, escaped, number, units_text, width

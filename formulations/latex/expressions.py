@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from engiagent.blueprint.document import FrozenMap
+from engiagent.blueprint.elements import FrozenMap
 from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.blueprint.grammar import Compare, Node, Number, Ref, parse, parse_binder
 from engiagent.formulations.formulas import Formulas

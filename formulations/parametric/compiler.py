@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from engiagent.blueprint.checked import Constraint, Variable
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, located
-from engiagent.blueprint.document import Blueprint, Core, ParameterDef, VariableDef
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration
+from engiagent.blueprint.elements import Core, ParameterDef, VariableDef
 from engiagent.blueprint.grammar import (
     Binary,
     Call,

@@ -12,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
-from engiagent.blueprint.document import Blueprint, FrozenMap, ParameterDef
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import FrozenMap, ParameterDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.uncertainty import uncertain_names
 from engiagent.blueprint.values import inline_values, unit_of

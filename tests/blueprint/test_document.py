@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engiagent.blueprint.document import Blueprint, FrozenMap, freeze, thaw
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import FrozenMap, freeze, thaw
 from engiagent.errors import InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from tests.blueprints import DAY, constraint, document, parameter, variable

@@ -12,7 +12,8 @@ import pytest
 
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import MissingDataError
-from engiagent.blueprint.document import Blueprint, thaw
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import thaw
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand
 from engiagent.formulations.program import Program

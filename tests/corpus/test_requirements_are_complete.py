@@ -11,13 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from engiagent.blueprint.document import (
-    Blueprint,
-    ConstraintDef,
-    Context,
-    ObjectiveDef,
-    VariableDef,
-)
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import ConstraintDef, Context, ObjectiveDef, VariableDef
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.solving import solve

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from engiagent.blueprint.document import Blueprint, ConstraintDef
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.blueprint.grammar import Compare, parse
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Block, Program

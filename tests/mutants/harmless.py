@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.blueprint.grammar import Compare, parse
 from engiagent.units.unit import conversion, parse_unit
 from tests.mutants.models import Change, _added, _expressions, _with_variable

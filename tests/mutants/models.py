@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from engiagent.blueprint.document import Blueprint, ConstraintDef, VariableDef
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import ConstraintDef, VariableDef
 from engiagent.blueprint.grammar import (
     Binary,
     Compare,

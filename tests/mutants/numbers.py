@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, FrozenMap, ParameterDef
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import FrozenMap, ParameterDef
 from tests.mutants.runs import Run
 
 Blueprints = Iterator[tuple[str, Blueprint]]

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from engiagent.blueprint.document import Blueprint, VariableDef
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import VariableDef
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.expansion import expand

@@ -12,7 +12,7 @@ from typing import Any
 
 from engiagent.agents.meeting import Nomenclature, Side, nomenclature, solve_reading
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import freeze, thaw
+from engiagent.blueprint.elements import freeze, thaw
 from engiagent.blueprint.grammar import Compare, Reduce, parse, walk
 from engiagent.formulations.expansion import expand
 from engiagent.solvers.result import SolveOptions

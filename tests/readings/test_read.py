@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engiagent.agents.engines.offline import OfflineEngine
 from engiagent.agents.protocol import Board, Question
-from engiagent.blueprint.document import ParameterDef
+from engiagent.blueprint.elements import ParameterDef
 from engiagent.errors import InputError
 from engiagent.readings import Reading
 from engiagent.readings.read import read

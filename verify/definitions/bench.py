@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Core, DefinitionDef, DrawDef, EquationDef
+from engiagent.blueprint.elements import Core, DefinitionDef, DrawDef, EquationDef
 from engiagent.blueprint.grammar import Node, parse
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import InputError

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint.definitions import check_definitions, evaluate_definitions, evaluate_points
-from engiagent.blueprint.document import Blueprint, ConstraintDef, DesignDef
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import ConstraintDef, DesignDef
 from engiagent.blueprint.grammar import parse
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit

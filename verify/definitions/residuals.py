@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engiagent.blueprint.document import ClaimDef, DefinitionDef, DrawDef, EquationDef
+from engiagent.blueprint.elements import ClaimDef, DefinitionDef, DrawDef, EquationDef
 from engiagent.blueprint.grammar import Ref, parse, walk
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import EngiagentError

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import VariableDef
+from engiagent.blueprint.elements import VariableDef
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Core
+from engiagent.blueprint.elements import Core
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit
 from engiagent.verify.documents import Bench

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Core
+from engiagent.blueprint.elements import Core
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit
 from engiagent.verify import arithmetic, values

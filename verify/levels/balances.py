@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.document import VariableDef
+from engiagent.blueprint.elements import VariableDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
 from engiagent.verify.documents import Bench

@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from engiagent.blueprint.document import Blueprint, ComponentDef, GoalDef, ObjectiveDef
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import ComponentDef, GoalDef, ObjectiveDef
 from engiagent.blueprint.grammar import Number, names_in, tree_of, walk
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.units.currencies import MATH

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, Core, ParameterDef, VariableDef
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import Core, ParameterDef, VariableDef
 from engiagent.blueprint.grammar import Binary, Compare, Number, names_in, tree_of, walk
 from engiagent.blueprint.stamps import in_iso
 from engiagent.blueprint.values import stamps_of

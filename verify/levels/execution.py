@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
 from engiagent.slots import COMPONENTS

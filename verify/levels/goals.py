@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engiagent.blueprint.document import (
+from engiagent.blueprint.elements import (
     ConstraintDef,
     Core,
     GoalDef,

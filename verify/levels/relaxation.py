@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.blueprint.document import Core
+from engiagent.blueprint.elements import Core
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Unit, parse_unit
 from engiagent.verify import arithmetic, values

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import ComponentDef, Core
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ComponentDef, Core
 from engiagent.blueprint.grammar import parse_binder
 from engiagent.blueprint.placement import Placement, is_scenario, placement_of, respelled
 from engiagent.blueprint.sets import IndexSet

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, Core, VariableDef
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import Core, VariableDef
 from engiagent.blueprint.grammar import names_in
 from engiagent.blueprint.uncertainty import Uncertainty, reached_names, uncertainties
 from engiagent.units.unit import parse_unit

@@ -10,7 +10,8 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from engiagent.blueprint.document import Blueprint, ConstraintDef, Core
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elements import ConstraintDef, Core
 from engiagent.blueprint.grammar import Call, parse, tree_of
 from engiagent.blueprint.occurrences import (
     covers_all,

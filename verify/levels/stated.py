@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef, Core, VariableDef
+from engiagent.blueprint.elements import ConstraintDef, Core, VariableDef
 from engiagent.blueprint.grammar import Reduce, Ref, parse, parse_binder, walk
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from engiagent.blueprint.document import Core, VariableDef
+from engiagent.blueprint.elements import Core, VariableDef
 from engiagent.units.unit import Unit, UnitError, parse_unit
 from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench, bound_of, declared_value

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.errors import EngiagentError
 from engiagent.slots import COMPONENTS
 from engiagent.verify.plants.run import Run

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.models import ThermalNetwork, ThermalZone
 from engiagent.models.buildings import H_MS, HeatNetwork, Link, Node, Zone5R1C

@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.models.hvac.curves import EVERYWHERE, Biquadratic, Polynomial, Surface
 from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
 from engiagent.models.hvac.machines import Boiler, CarnotCop, Chiller, HeatPump

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.models.battery import (
     Battery,
     ConverterLoss,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.models import Battery
 from engiagent.models.hvac.fluids import SPECIFIC_HEAT
 from engiagent.models.storage import IceTankCurves, MixedTank, StratifiedTank

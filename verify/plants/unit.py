@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.blueprint.grammar import Binder, Node, Ref, children, parse, references
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError

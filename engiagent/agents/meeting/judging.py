@@ -9,7 +9,7 @@ import numpy as np
 
 from engiagent.agents.meeting.normalising import with_names
 from engiagent.agents.meeting.plans import Side
-from engiagent.blueprint.document import Core, ObjectiveDef, ParameterDef
+from engiagent.blueprint.elements import Core, ObjectiveDef, ParameterDef
 from engiagent.blueprint.grammar import Binary, Node, Reduce, Unary, parse, references
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import parse_unit

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import Core, ExpressionDef, VariableDef
+from engiagent.blueprint.elements import Core, ExpressionDef, VariableDef
 from engiagent.blueprint.grammar import parse_binder, references
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError

@@ -11,7 +11,7 @@ from typing import Any
 
 from engiagent.agents.meeting.nomenclature import Entry, Nomenclature, is_magnitude, set_names
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import (
+from engiagent.blueprint.elements import (
     ConstraintDef,
     Core,
     ExpressionDef,

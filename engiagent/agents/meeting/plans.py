@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import Core, ExpressionDef, VariableDef
+from engiagent.blueprint.elements import Core, ExpressionDef, VariableDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.errors import EngiagentError
 from engiagent.explain.explaining import explained, reasons

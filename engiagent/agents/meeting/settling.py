@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from engiagent.agents.meeting.nomenclature import entering
 from engiagent.agents.meeting.plans import Side
-from engiagent.blueprint.document import Core, GoalDef, ObjectiveDef, ParameterDef
+from engiagent.blueprint.elements import Core, GoalDef, ObjectiveDef, ParameterDef
 from engiagent.blueprint.grammar import Number, names_in, parse, walk
 from engiagent.errors import EngiagentError
 from engiagent.units.unit import Dimension, UnitError, parse_unit

@@ -22,8 +22,9 @@ from engiagent.blueprint.diagnostics import (
     located,
     refused,
 )
-from engiagent.blueprint.document import Blueprint, ChoiceDef, DesignDef
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH
+from engiagent.blueprint.elements import ChoiceDef, DesignDef
 from engiagent.blueprint.grammar import parse
 from engiagent.blueprint.grid import EMPTY_GRID
 from engiagent.blueprint.indexing import Table

@@ -23,7 +23,7 @@ from engiagent.blueprint.definitions import draws
 from engiagent.blueprint.definitions.model import Item, Model
 from engiagent.blueprint.definitions.schedule import Group, schedule, step_index
 from engiagent.blueprint.diagnostics import located, refused
-from engiagent.blueprint.document import DrawDef, EquationDef
+from engiagent.blueprint.elements import DrawDef, EquationDef
 from engiagent.blueprint.evaluate import Evaluator
 from engiagent.blueprint.grammar import Node, Ref, walk
 from engiagent.blueprint.grid import Elements, Grid

@@ -9,8 +9,9 @@ from typing import Any
 
 from engiagent.blueprint.definitions.draws import ARGUMENTS, LISTED
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic, collected, located, refused
-from engiagent.blueprint.document import Blueprint, ClaimDef, DefinitionDef, DrawDef, EquationDef
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import PATH, Elaboration, refuse_double_names
+from engiagent.blueprint.elements import ClaimDef, DefinitionDef, DrawDef, EquationDef
 from engiagent.blueprint.grammar import Binder, ExpressionError, Node, Number, names_in, parse
 from engiagent.blueprint.setbuilders import MAX_ELEMENTS
 from engiagent.blueprint.sets import IndexSet

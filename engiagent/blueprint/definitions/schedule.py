@@ -6,7 +6,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from engiagent.blueprint.definitions.model import Item
 from engiagent.blueprint.diagnostics import refused
-from engiagent.blueprint.document import EquationDef
+from engiagent.blueprint.elements import EquationDef
 from engiagent.blueprint.grammar import Binary, Call, Convert, Node, Number, Ref, children
 from engiagent.blueprint.sets import IndexSet, is_timed
 

@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
-from engiagent.blueprint.document import ConstraintDef
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import ConstraintDef
 from engiagent.blueprint.grammar import (
     Binary,
     Binder,

@@ -25,8 +25,9 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from engiagent.blueprint.document import (
-    Blueprint,
+from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import (
     ConstraintDef,
     ExpressionDef,
     FrozenMap,
@@ -36,7 +37,6 @@ from engiagent.blueprint.document import (
     SetDef,
     VariableDef,
 )
-from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import InputError
 from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.document import Core
 from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import Core
 from engiagent.blueprint.uncertainty import uncertainties
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import ColumnBlock

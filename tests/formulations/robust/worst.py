@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engiagent.blueprint.document import Core, FrozenMap
+from engiagent.blueprint.elements import Core, FrozenMap
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.uncertainty import Uncertainty
 from engiagent.formulations.values import Floats
