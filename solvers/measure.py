@@ -67,12 +67,8 @@ def multiplied(program: Program, factor: float) -> Program:
 
 def divided(program: Program, result: SolverResult, factor: float) -> SolverResult:
     """Return the result of a multiplied program as that of the program itself."""
-
-    def down(value: float | None) -> float | None:
-        return None if value is None else value / factor
-
     objective = None if result.x is None else program.objective_at(result.x)
-    bound = down(result.bound)
+    bound = None if result.bound is None else result.bound / factor
     gap = None if objective is None or bound is None else relative_gap(objective, bound)
     return replace(
         result,

@@ -33,7 +33,7 @@ from engiagent.blueprint.functions import ELEMENTARY
 from engiagent.formulations.lowering.builder import Builder
 from engiagent.formulations.lowering.intervals import form_bounds
 from engiagent.formulations.lowering.products import with_binaries
-from engiagent.formulations.values import Atom, Floats, Form, Ints, Rows, applied
+from engiagent.formulations.values import Atom, Floats, Form, Rows, applied
 
 
 def as_largest(atom: Atom) -> tuple[Form, Rows, float]:
@@ -120,12 +120,7 @@ class _Case:
         free = np.flatnonzero(~bounded)
         if len(free):
             block = builder.add_rows(f"{name}__is", above.take(free), -np.inf, 0.0)
-            builder.hold_when(block, columns_of(chosen)[free], 1)
-
-
-def columns_of(form: Form) -> Ints:
-    """Return the column on each row of a form that is one column a row."""
-    return form.terms[0].columns
+            builder.hold_when(block, chosen.terms[0].columns[free], 1)
 
 
 ROUNDING = 1e-12

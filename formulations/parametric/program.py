@@ -92,11 +92,6 @@ class ParametricProgram:
         return self._program
 
     @property
-    def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that can change."""
-        return tuple(self._inputs)
-
-    @property
     def in_place(self) -> bool:
         """Whether updates change arrays in place; otherwise each compiles anew."""
         return self._follower is not None
