@@ -98,12 +98,6 @@ def shingles(text: str) -> frozenset[str]:
     return frozenset(" ".join(tokens[k : k + size]) for k in range(len(tokens) - size + 1))
 
 
-def likeness(one: frozenset[str], two: frozenset[str]) -> float:
-    """Return how much of the smaller set of shingles the other one has, from 0 to 1."""
-    smaller = min(len(one), len(two))
-    return len(one & two) / smaller if smaller else 0.0
-
-
 def structure(blueprint: Blueprint) -> tuple[str, ...]:
     """Return what a blueprint is made of: units, kinds of sets and variables, functions."""
     core = blueprint.core
@@ -153,7 +147,7 @@ def _without(value: Any) -> Any:
 
 
 NEAR_COPY: Final = 0.3
-"""Share of common shingles from which a problem counts as a copy of another."""
+"""Share that two problems have in common of the fewer shingles, from which one is a copy."""
 ALIKE: Final = 0.25
 """Share of common structure that a candidate needs with what is expected."""
 CHARACTERS_A_TOKEN: Final = 4
@@ -196,7 +190,8 @@ def exemplars(
 def strangers(known: Sequence[Exemplar], text: str) -> tuple[Exemplar, ...]:
     """Return the exemplars that are not the problem itself, nor near copies of it."""
     own = shingles(text)
-    return tuple(e for e in known if likeness(own, e.shingles) < NEAR_COPY)
+    fewer = {e.name: max(1, min(len(own), len(e.shingles))) for e in known}
+    return tuple(e for e in known if len(own & e.shingles) / fewer[e.name] < NEAR_COPY)
 
 
 def ranked(known: Sequence[K], text: str) -> tuple[K, ...]:

@@ -196,7 +196,7 @@ class Router:
         most = TRIES if len(owners) > 1 else 2 * TRIES
         if worst.signature in board.stands:  # who said why it stays is not asked again
             most = 1
-        left = [a for a in owners if self._tries(a, worst) < most]
+        left = [a for a in owners if self.tried.count((a, worst.signature)) < most]
         forced = len(left) < len(owners)
         if not left:
             return self._diagnosed(worst, kind, faults, board)
@@ -237,9 +237,6 @@ class Router:
         words = (said["strategy"], said["priority"], float(said["estimated_success"]))
         why = said["reasoning"]
         return Route(said["agent"], *words, why, "diagnosis", worst, faults)
-
-    def _tries(self, agent: AgentName, fault: Fault) -> int:
-        return self.tried.count((agent, fault.signature))
 
     def _times(self, fault: Fault) -> int:
         return sum(signature == fault.signature for _, signature in self.tried)

@@ -33,6 +33,7 @@ from engiagent.run.folder import (
     PROBLEM,
     REQUIREMENTS,
     SCRIPT,
+    SOLUTION,
     RunFolder,
     State,
     remove_run,
@@ -41,8 +42,9 @@ from engiagent.run.inputs import copy_data, copy_problem, slots_of
 from engiagent.run.keyfigures import KeyFigures
 from engiagent.run.proofs import PLAIN, Proofs, another_solver
 from engiagent.run.sandbox.limits import RESULT
-from engiagent.run.stages import choice_of, save
+from engiagent.run.stages import choice_of
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions
+from engiagent.solvers.solution import save_solution
 from engiagent.study.returns import compared_cases, study_beside
 from engiagent.text import Problem
 from engiagent.verify.opinions import Opinion, with_opinion
@@ -164,12 +166,10 @@ class Run:
 
     def _coordinate(self, engine: Engine, first: AgentName, **known: Any) -> None:
         """Run the agents, store what they make on the way, and end with the best of it."""
-        place: dict[str, Any] = {
-            "problem": self.problem,
-            "data": self.data,
-            "name": self.out.problem,
-        }
-        board = Board(**place, options=self.options, **known)
+        name = self.out.problem
+        board = Board(
+            problem=self.problem, data=self.data, name=name, options=self.options, **known
+        )
         ended = team(
             engine, self.folder, self.guidance, self._certificate_of, self._progressed, self._turned
         ).run(board, first)
@@ -216,7 +216,7 @@ class Run:
             folder.write(BLUEPRINT, blueprint.to_json())
         if board.solution is not None and board.solution is not self._saved:
             self._saved = board.solution
-            save(board.solution, folder)
+            save_solution(board.solution, folder.path / SOLUTION)
         if board.certificate is not None and board.certificate is not out.certificate:
             out.certificate = board.certificate
             folder.write(CERTIFICATE, dumps_canonical(board.certificate))

@@ -63,12 +63,6 @@ def wanted(board: Board) -> bool:
     return solved and board.by_model and board.meeting is None and not board.scripting
 
 
-def names_of(board: Board) -> Nomenclature:
-    """Return what the second reader is given."""
-    assert board.blueprint is not None
-    return nomenclature(board.blueprint, board.data)
-
-
 def lint(second: Blueprint, names: Nomenclature, board: Board) -> tuple[Fault, ...]:
     """Return what static analysis and tracing find in a second reading."""
     try:
@@ -226,7 +220,8 @@ class _Confirming:
 
     def outcome(self) -> Outcome:
         """Return the meeting, and what the text decides against the first reading."""
-        names = names_of(self.board)
+        assert self.board.blueprint is not None
+        names = nomenclature(self.board.blueprint, self.board.data)
         meeting: Meeting | None = None
         if self.reading is None and not self.board.sought:
             self._read(names)

@@ -127,7 +127,7 @@ def _simple(
     binders = elaboration.binders(constraint.forall)
     for op, left, right in zip(tree.ops, tree.operands, tree.operands[1:], strict=False):
         for subject, bound, upper in ((left, right, op == "<="), (right, left, op == ">=")):
-            if op not in ("<=", ">=") or not _is_variable(elaboration, subject):
+            if op not in ("<=", ">=") or not _varies(elaboration, subject):
                 continue
             if soft:
                 bound = _without_slack(elaboration, bound, "+" if upper else "-")
@@ -172,10 +172,6 @@ def _on_grid(elaboration: Elaboration, name: str, flat: Ints, values: Floats) ->
 
 def _shape(elaboration: Elaboration, name: str) -> tuple[int, ...]:
     return tuple(elaboration.index_set(dim).size for dim in elaboration.symbols[name].dims)
-
-
-def _is_variable(elaboration: Elaboration, node: Node) -> bool:
-    return isinstance(node, Ref) and _varies(elaboration, node)
 
 
 def _varies(elaboration: Elaboration, node: Node) -> bool:

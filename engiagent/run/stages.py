@@ -12,12 +12,11 @@ from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
-from engiagent.run.folder import SOLUTION, RunFolder
 from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.exclusivity import recognise
 from engiagent.solvers.result import OnProgress, Progress, SolveOptions, SolverResult
 from engiagent.solvers.selection import explain, select
-from engiagent.solvers.solution import save_solution, to_arrays
+from engiagent.solvers.solution import to_arrays
 from engiagent.solvers.solving import solve
 
 
@@ -85,8 +84,3 @@ def choice_of(program: Program, options: SolveOptions) -> str:
     if found.chain is not None and options.backend is None:
         lines.append("the exact method for storage chains answers, if it can prove its answer")
     return "\n".join([*lines, explain(select(program, options))])
-
-
-def save(solution: SolutionArrays, folder: RunFolder) -> None:
-    """Write the solution into a run folder."""
-    save_solution(solution, folder.path / SOLUTION)

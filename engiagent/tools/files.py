@@ -11,14 +11,13 @@ from engiagent.errors import InputError
 from engiagent.io.files import inside_parts, open_inside, write_atomic
 from engiagent.io.schemawords import OBJECT, list_of, record
 from engiagent.report import write_report
-from engiagent.run.folder import BLUEPRINT, CERTIFICATE, RECORD, RunFolder, is_run_folder
+from engiagent.run.folder import BLUEPRINT, CERTIFICATE, RECORD, SOLUTION, RunFolder, is_run_folder
 from engiagent.run.inputs import copy_data
 from engiagent.run.inputs import copy_problem as copied
 from engiagent.run.listing import find_runs
-from engiagent.run.stages import save
 from engiagent.run.stored import KeptSchedule, keep_check
 from engiagent.solvers.arrays import NamedArray, SolutionArrays
-from engiagent.solvers.solution import load_arrays, stored_arrays
+from engiagent.solvers.solution import load_arrays, save_solution, stored_arrays
 from engiagent.text import Problem, corpus_root, find_problems
 from engiagent.tools.modelling import Drafted, Posed, plain
 from engiagent.tools.places import below, inside
@@ -272,7 +271,7 @@ def write_run(
             copied(posed.problem, run)
         copy_data(blueprint, posed.folder, run)
         run.write(BLUEPRINT, blueprint.to_json())
-        save(schedule, run)
+        save_solution(schedule, run.path / SOLUTION)
         run.write(CERTIFICATE, certificate.to_json())
     run.finish("done", certificate.verdict, None)
     write_report(run.path)
