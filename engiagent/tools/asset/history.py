@@ -16,12 +16,11 @@ import numpy.typing as npt
 
 from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
 from engiagent.errors import InputError
-from engiagent.io.schemawords import COUNT, NUMBER, OBJECT, TEXT, TEXTS, list_of, maybe, record
 from engiagent.io.tabular import TableFile, is_number, read_table
 from engiagent.study.economics.cashflow import Floats
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import inside, write_rows
-from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import stated
 from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
 
@@ -40,9 +39,6 @@ _SWAPS: Final = (
 """Units that are taken for one another in practice."""
 _RUN: Final = 3
 """So many readings in a row have to fit another unit."""
-_FAULT: Final = record(
-    {"sensor": TEXT, "fault": TEXT, "first": TEXT, "last": TEXT, "readings": COUNT, "about": TEXT}
-)
 Flags = npt.NDArray[np.bool_]
 
 
@@ -141,8 +137,9 @@ def _disorder(history: History, _: float | None) -> Iterator[Fault]:
 
 def _gaps(history: History, gap: float | None) -> Iterator[Fault]:
     allowed = 1.5 * history.step if gap is None else gap * HOUR
-    for k in np.flatnonzero(np.diff(history.seconds) > allowed):
-        hours = (history.seconds[k + 1] - history.seconds[k]) / HOUR
+    steps = history.seconds[1:] - np.fmax.accumulate(history.seconds)[:-1]
+    for k in np.flatnonzero(steps > allowed):
+        hours = steps[k] / HOUR
         yield Fault("gap", slice(int(k), int(k) + 2), f"{hours:g} h between two readings", False)
 
 
@@ -162,13 +159,17 @@ def _impossible(history: History, _: float | None) -> Iterator[Fault]:
 
 def _other_unit(sensor: Sensor, values: Floats) -> str | None:
     """Return a unit in which all values would be possible."""
+    own = str(sensor.unit)
     for units in _SWAPS:
-        if str(sensor.unit) not in units:
+        if own not in units or own == "K":  # K is the unit of a difference
             continue
         for name in units:
-            factor, shift = conversion(parse_unit(name), sensor.unit)
-            seen = values * factor + shift
-            if name != str(sensor.unit) and ((seen >= sensor.least) & (seen <= sensor.most)).all():
+            if name == own:
+                continue
+            kelvin = name == "K"
+            factor, shift = conversion(parse_unit("degC" if kelvin else name), sensor.unit)
+            seen = (values - 273.15 * kelvin) * factor + shift
+            if ((seen >= sensor.least) & (seen <= sensor.most)).all():
                 return name
     return None
 
@@ -278,7 +279,7 @@ def about_sensor(sensor: Sensor) -> Json:
 @tool(
     "read",
     *stated("register", pack=PACK),
-    returns=record({"sites": TEXTS, "count": COUNT, "assets": list_of(OBJECT)}),
+    returns=shape("sites: list of text; count: count; assets: list of object"),
     outside=True,
 )
 def iot_assets(state: State, given: Json) -> Outcome:
@@ -299,17 +300,22 @@ def iot_assets(state: State, given: Json) -> Outcome:
 @tool(
     "read",
     *stated("register", "asset", pack=PACK),
-    returns=record({"count": COUNT, "sensors": list_of(OBJECT)}),
+    returns=shape("count: count; sensors: list of object"),
     outside=True,
 )
 def iot_sensors(state: State, given: Json) -> Outcome:
-    """List sensors with unit, limits, where their data are, how many readings and of which time."""
+    """List sensors with unit, limits, data, how many readings, and the latest good one."""
     listed = []
     for sensor in _chosen(state.root, given):
         history = history_of(state.root, sensor)
-        about = {"readings": len(history.values), "step_h": history.step / HOUR}
+        used = np.flatnonzero(history.good())
+        count, last = len(history.values), int(used[-1]) if len(used) else None
+        about: Json = {"readings": count, "good": len(used), "step_h": history.step / HOUR}
         about |= {"first": history.stamps[0], "last": history.stamps[-1]}
-        listed.append({**about_sensor(sensor), **about, "good": int(history.good().sum())})
+        about["latest"] = None if last is None else history.values[last]
+        about["latest_at"] = None if last is None else history.stamps[last]
+        about["bad_since"] = count - 1 - (-1 if last is None else last)
+        listed.append({**about_sensor(sensor), **about})
     return Outcome(plain({"count": len(listed), "sensors": listed}))
 
 
@@ -325,15 +331,9 @@ def _chosen(root: Path, given: Json) -> list[Sensor]:
 @tool(
     "write",
     *stated("register", "sensor", "span", "every", pack=PACK),
-    returns=record(
-        {
-            "sensor": OBJECT,
-            "count": COUNT,
-            "more": COUNT,
-            "stamps": TEXTS,
-            "values": list_of(NUMBER),
-        }
-        | {"left_out": COUNT, "mean": NUMBER, "lowest": NUMBER, "highest": NUMBER}
+    returns=shape(
+        "sensor: object; count more left_out: count; stamps: list of text; "
+        "values: list of number; mean lowest highest: number"
     ),
     outside=True,
     repeatable=False,
@@ -375,32 +375,10 @@ def iot_history(state: State, given: Json) -> Outcome:
 
 @tool(
     "read",
-    *stated("register", "asset", pack=PACK),
-    returns=record({"latest": list_of(OBJECT)}),
-    outside=True,
-)
-def iot_latest(state: State, given: Json) -> Outcome:
-    """Return the latest good reading of each sensor, and how many bad ones came after it."""
-    listed = []
-    for sensor in _chosen(state.root, given):
-        history = history_of(state.root, sensor)
-        used = np.flatnonzero(history.good())
-        about = {"sensor": sensor.name, "asset": sensor.asset, "unit": str(sensor.unit)}
-        row = int(used[-1]) if len(used) else None
-        value = {"value": None, "stamp": None, "bad_since": len(history.values)}
-        if row is not None:
-            value = {"value": history.values[row], "stamp": history.stamps[row]}
-            value["bad_since"] = len(history.values) - 1 - row
-        listed.append({**about, **value})
-    return Outcome(plain({"latest": listed}))
-
-
-@tool(
-    "read",
     *stated("register", "asset", "screening", pack=PACK),
-    returns=record(
-        {"readings": COUNT, "used": COUNT, "faults": list_of(_FAULT), "not_judged": TEXTS}
-        | {"share_used": maybe(NUMBER)}
+    returns=shape(
+        "readings used: count; share_used: number or null; faults: list of object; "
+        "not_judged: list of text"
     ),
     outside=True,
 )

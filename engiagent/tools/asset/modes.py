@@ -9,11 +9,10 @@ from importlib.resources import files
 from typing import Final
 
 from engiagent.errors import InputError
-from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, by_name, list_of, record
 from engiagent.plant.source import nearest
 from engiagent.tools.asset.history import PACK, register
 from engiagent.tools.modelling import plain
-from engiagent.tools.registry import Argument, Json, Outcome, State, tool
+from engiagent.tools.registry import Argument, Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import stated
 
 GROUP: Final = "asset"
@@ -46,7 +45,7 @@ def lines() -> tuple[dict[str, str], ...]:
 @tool(
     "read",
     *stated("kind", "modes", pack=PACK),
-    returns=record({"count": COUNT, "modes": list_of(OBJECT), "sources": by_name(TEXT)}),
+    returns=shape("count: count; modes: list of object; sources: by name text"),
 )
 def fmsr_modes(state: State, given: Json) -> Outcome:
     """List failure modes by kind of asset, or those that a measured quantity shows."""
@@ -73,8 +72,8 @@ def fmsr_modes(state: State, given: Json) -> Outcome:
     "read",
     *stated("mode", "kind", pack=PACK),
     _REGISTER,
-    returns=record(
-        {"mode": TEXT, "shown_by": list_of(OBJECT), "not_measured": TEXTS, "sources": by_name(TEXT)}
+    returns=shape(
+        "mode: text; shown_by: list of object; not_measured: list of text; sources: by name text"
     ),
     outside=True,
 )
@@ -85,7 +84,7 @@ def fmsr_sensors(state: State, given: Json) -> Outcome:
     """
     own = [line for line in lines() if line["mode"] == given["mode"]]
     if not own:
-        names = sorted({line["mode"] for line in lines()})
+        names = sorted({str(line["mode"]) for line in lines()})
         raise InputError(f"no mode {given['mode']!r}", expected=nearest(given["mode"], names))
     own = [line for line in own if given.get("kind", line["kind"]) == line["kind"]]
     known = register(state.root, given["sensors"]) if "sensors" in given else {}
@@ -98,7 +97,7 @@ def fmsr_sensors(state: State, given: Json) -> Outcome:
         ]
         about = {name: line[name] for name in ("kind", "measures", "symptom", "source")}
         shown.append({**about, "sensors": sensors})
-    absent = sorted({s["measures"] for s in shown if not s["sensors"]}) if known else []
+    absent = sorted({str(s["measures"]) for s in shown if not s["sensors"]}) if known else []
     sources = {line["source"]: SOURCES[line["source"]] for line in own}
     content = {"mode": given["mode"], "shown_by": shown, "not_measured": absent}
     return Outcome(plain({**content, "sources": sources}))

@@ -14,13 +14,12 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.io.schemawords import COUNT, OBJECT, TEXT, TEXTS, list_of, record
 from engiagent.io.tabular import is_number, read_table
 from engiagent.study.economics.cashflow import Floats
 from engiagent.tools.asset.history import PACK
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import below, inside
-from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import stated
 
 GROUP: Final = "asset"
@@ -34,7 +33,6 @@ _NUMBERS: Final = ("hours", "cost")
 _COLUMNS: Final = (*_TEXTS, *_NUMBERS)
 _DATES: Final = ("opened", "due", "closed")
 _NEEDED: Final = ("id", "asset", "mode", "status", "opened")
-_ORDERS: Final = record({"count": COUNT, "orders": list_of(OBJECT)})
 _FEWEST: Final = 3
 
 
@@ -90,7 +88,7 @@ def _day(text: str, what: str) -> date:
 @tool(
     "write",
     *stated("orders", "store", pack=PACK),
-    returns=record({"imported": COUNT, "store": TEXT}),
+    returns=shape("imported: count; store: text"),
     group="person",  # as wo_confirm: it may open orders
     outside=True,
     repeatable=False,
@@ -134,7 +132,12 @@ def wo_import(state: State, given: Json) -> Outcome:
     return Outcome({"imported": len(orders), "store": name}, {}, (name,))
 
 
-@tool("read", *stated("filter", "store", pack=PACK), returns=_ORDERS, outside=True)
+@tool(
+    "read",
+    *stated("filter", "store", pack=PACK),
+    returns=shape("count: count; orders: list of object"),
+    outside=True,
+)
 def wo_list(state: State, given: Json) -> Outcome:
     """List orders by asset, site, failure mode and state, the earliest first."""
     with store(state.root, given) as con:
@@ -146,7 +149,7 @@ def wo_list(state: State, given: Json) -> Outcome:
 @tool(
     "read",
     *stated("bundle", "store", pack=PACK),
-    returns=record({"bundles": list_of(OBJECT), "without_due": TEXTS}),
+    returns=shape("bundles: list of object; without_due: list of text"),
     outside=True,
 )
 def wo_bundle(state: State, given: Json) -> Outcome:
@@ -181,7 +184,7 @@ def wo_bundle(state: State, given: Json) -> Outcome:
 @tool(
     "read",
     *stated("next", "filter", "store", pack=PACK),
-    returns=record({"likely": list_of(OBJECT), "too_few": list_of(OBJECT), "notes": TEXTS}),
+    returns=shape("likely too_few: list of object; notes: list of text"),
     outside=True,
 )
 def wo_next(state: State, given: Json) -> Outcome:
@@ -232,7 +235,7 @@ def _prediction(gaps: Floats, level: float) -> tuple[float | None, float | None]
 @tool(
     "read",
     *stated("losses", "store", pack=PACK),
-    returns=record({"ranked": list_of(OBJECT), "not_ranked": TEXTS, "notes": TEXTS}),
+    returns=shape("ranked: list of object; not_ranked notes: list of text"),
     outside=True,
 )
 def wo_priority(state: State, given: Json) -> Outcome:
@@ -273,7 +276,7 @@ def wo_priority(state: State, given: Json) -> Outcome:
 @tool(
     "write",
     *stated("draft", "store", pack=PACK),
-    returns=record({"order": OBJECT, "next": TEXT}),
+    returns=shape("order: object; next: text"),
     outside=True,
     repeatable=False,
 )
@@ -293,7 +296,7 @@ def wo_draft(state: State, given: Json) -> Outcome:
 @tool(
     "write",
     *stated("confirm", "store", pack=PACK),
-    returns=record({"order": OBJECT}),
+    returns=shape("order: object"),
     group="person",  # no card has it, and a hired one may not replace what is there
     outside=True,
     repeatable=False,

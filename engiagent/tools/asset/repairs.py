@@ -12,37 +12,29 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import yaml
 
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.stamps import stamp_seconds
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.errors import InputError
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.io.schemawords import NUMBER, OBJECT, TEXT, TEXTS, list_of, maybe, record
+from engiagent.io.files import open_inside
+from engiagent.io.plainyaml import dump_yaml, loads_yaml
+from engiagent.plant.values import Quantity, pieces
 from engiagent.readings.read import read
 from engiagent.run.certify import certify
-from engiagent.run.folder import PROBLEM, RunFolder
-from engiagent.run.inputs import copy_data
+from engiagent.run.inputs import data_files
 from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem
 from engiagent.tools.asset.history import HOUR, PACK
 from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.places import inside
-from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import stated
+from engiagent.units.words import Conventions
 
 GROUP: Final = "asset"
-_CASE: Final = record(
-    {
-        "factor": NUMBER,
-        "status": TEXT,
-        "verdict": TEXT,
-        "cost": maybe(NUMBER),
-        "reason": maybe(TEXT),
-    }
-)
 
 
 class Plant:
@@ -52,9 +44,9 @@ class Plant:
         self.path = inside(root, file)
         self.file, self.options = file, SolveOptions(time_limit=seconds)
         try:
-            self.document = yaml.safe_load(self.path.read_text("utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-            raise InputError(f"it is no plant file: {str(error)[:200]}", file) from None
+            self.document = loads_yaml(self.path.read_text("utf-8"), file)
+        except (UnicodeDecodeError, OSError):
+            raise InputError("it is no plant file", file, expected="YAML") from None
         if not isinstance(self.document, dict) or "components" not in self.document:
             raise InputError("it is no plant file", file, expected="components and a goal")
         self.problem = Problem.load(self.path)
@@ -97,12 +89,11 @@ class Plant:
     def planned(self, document: Json) -> Json:
         """Return status, verdict and cost of the best plan of a document."""
         with tempfile.TemporaryDirectory() as made:
-            run = RunFolder.create(Path(made) / "run", "case", {})
-            copy_data(self.blueprint, self.problem.folder, run)
-            folder = run.path / PROBLEM
-            folder.mkdir(exist_ok=True)
-            text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-            (folder / "plant.yaml").write_text(text, encoding="utf-8")
+            folder = Path(made)
+            for name in set(data_files(self.blueprint)):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(open_inside(self.problem.folder, name))
+            (folder / "plant.yaml").write_text(dump_yaml(document), encoding="utf-8")
             problem = Problem.load(folder / "plant.yaml")
             blueprint = read(problem).blueprint
             assert blueprint is not None  # the file it was made from has one
@@ -133,16 +124,12 @@ class Plant:
     "read",
     *stated("plan", "repair", pack=PACK),
     SECONDS,
-    returns=record(
-        {"plant": TEXT, "slot": TEXT, "currency": TEXT, "sound": _CASE, "derated": _CASE}
-        | {"at_least": _CASE, "at_most": _CASE, "horizon_days": NUMBER}
-        | dict.fromkeys(("loss_by_day", "loss_by_day_least", "loss_by_day_most"), maybe(NUMBER))
-        | {"repair_cost": maybe(NUMBER), "pays_back_days": maybe(NUMBER)}
-        | {
-            "pays_back_days_least": maybe(NUMBER),
-            "pays_back_days_most": maybe(NUMBER),
-            "notes": TEXTS,
-        }
+    returns=shape(
+        "plant slot currency: text; sound derated at_least at_most: object; "
+        "horizon_days: number; "
+        "loss_by_day loss_by_day_least loss_by_day_most repair_cost: number or null; "
+        "pays_back_days pays_back_days_least pays_back_days_most: number or null; "
+        "notes: list of text"
     ),
     outside=True,
 )
@@ -198,9 +185,9 @@ def asset_derate(state: State, given: Json) -> Outcome:
     "read",
     *stated("plan only", "windows", pack=PACK),
     SECONDS,
-    returns=record(
-        {"plant": TEXT, "currency": TEXT, "best": maybe(TEXT), "without_work": OBJECT}
-        | {"windows": list_of(OBJECT), "notes": TEXTS}
+    returns=shape(
+        "plant currency: text; best: text or null; without_work: object; "
+        "windows: list of object; notes: list of text"
     ),
     outside=True,
 )
@@ -263,11 +250,15 @@ def _with_window(plant: Plant, given: Json, first: int, last: int) -> Json:
     if given.get("slot") and factor != 1:
         component, slot = plant.slot(given["slot"])
         entry = document["components"][component]
-        sound, worse = str(entry[slot]), f"({entry[slot]}) * {factor!r}"
-        if "#" in sound:
-            raise InputError(f"{given['slot']} is a column", plant.file, expected="one value")
+        match pieces(str(entry[slot]), Conventions()):
+            case [Quantity(number=number, unit=unit)]:
+                shown = "" if unit is None else f" {unit}"
+            case _:
+                said = f"{given['slot']} is not one quantity"
+                raise InputError(said, plant.file, found=entry[slot], expected="as 5 or 400 kW")
         count = len(plant.axis.edges) - 1
-        values = [worse] * first + [sound] * (count - first)
+        parts = [number * factor] * first + [number] * (count - first)
+        values = [f"{v!r}{shown}" if shown else v for v in parts]
         components = {**document["components"], component: {**entry, slot: values}}
         document = {**document, "components": components}
     where = f"pos(t) >= {first} and pos(t) < {last}"

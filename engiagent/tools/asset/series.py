@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.io.schemawords import COUNT, NUMBER, OBJECT, TEXT, TEXTS, list_of, maybe, record
 from engiagent.study.economics.cashflow import Floats
 from engiagent.tools.asset.history import (
     HOUR,
@@ -27,7 +26,7 @@ from engiagent.tools.asset.history import (
     stamp_of,
 )
 from engiagent.tools.modelling import plain
-from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import stated
 
 GROUP: Final = "asset"
@@ -80,11 +79,10 @@ def _calendar(starts: Floats) -> Floats:
 @tool(
     "read",
     *stated("register", "sensor", "forecast", pack=PACK),
-    returns=record(
-        {"sensor": TEXT, "unit": TEXT, "model": TEXT, "stamps": TEXTS}
-        | dict.fromkeys(("values", "low", "high"), list_of(NUMBER))
-        | {"level": NUMBER, "measured_coverage": NUMBER, "mean_absolute_error": NUMBER}
-        | {"error_of_last_day": maybe(NUMBER), "tested_periods": COUNT, "notes": TEXTS}
+    returns=shape(
+        "sensor unit model: text; stamps: list of text; values low high: list of number; "
+        "level measured_coverage mean_absolute_error: number; "
+        "error_of_last_day: number or null; tested_periods: count; notes: list of text"
     ),
     outside=True,
 )
@@ -155,10 +153,10 @@ def _together(histories: Sequence[History], hours: float) -> tuple[Floats, list[
 @tool(
     "read",
     *stated("register", "sensor", "anomaly", pack=PACK),
-    returns=record(
-        {"sensor": TEXT, "unit": TEXT, "threshold": NUMBER, "stated_rate": NUMBER}
-        | {"measured_rate": NUMBER, "tested_periods": COUNT, "judged": COUNT, "count": COUNT}
-        | {"anomalies": list_of(OBJECT), "first": maybe(TEXT), "notes": TEXTS}
+    returns=shape(
+        "sensor unit: text; threshold stated_rate measured_rate: number; "
+        "tested_periods judged count: count; anomalies: list of object; first: text or null; "
+        "notes: list of text"
     ),
     outside=True,
 )
@@ -243,8 +241,8 @@ def changes(values: Floats, most: int) -> list[int]:
 @tool(
     "read",
     *stated("register", "sensor", "changes", pack=PACK),
-    returns=record(
-        {"sensor": TEXT, "unit": TEXT, "periods": COUNT, "changes": list_of(OBJECT), "notes": TEXTS}
+    returns=shape(
+        "sensor unit: text; periods: count; changes: list of object; notes: list of text"
     ),
     outside=True,
 )
@@ -275,10 +273,9 @@ def tsfm_change_points(state: State, given: Json) -> Outcome:
 @tool(
     "read",
     *stated("register", "drift", pack=PACK),
-    returns=record(
-        {"performance": TEXT, "factor": NUMBER, "least": NUMBER, "most": NUMBER, "level": NUMBER}
-        | {"drifted": {"type": "boolean"}, "reference_days": COUNT, "recent_days": COUNT}
-        | {"explained": NUMBER, "notes": TEXTS}
+    returns=shape(
+        "performance: text; factor least most level explained: number; drifted: flag; "
+        "reference_days recent_days: count; notes: list of text"
     ),
     outside=True,
 )
@@ -332,9 +329,7 @@ def asset_drift(state: State, given: Json) -> Outcome:
         low, high = own[sound].min(), own[sound].max()
         share = float(((own[recent] < low) | (own[recent] > high)).mean())
         if share > 0.05:
-            notes.append(
-                f"{name} is outside the reference in {share:.0%} of recent periods"
-            )
+            notes.append(f"{name} is outside the reference in {share:.0%} of recent periods")
     content: dict[str, Any] = {
         "performance": " over ".join(above),
         "factor": np.exp(shift),

@@ -9,15 +9,14 @@ cools the supply by 2.5 K when closed, a sensor drifts by up to 3 K, a damper st
 from typing import Final
 
 import numpy as np
-import yaml
 
 from engiagent.io.files import write_atomic
-from engiagent.io.schemawords import OBJECT, TEXT, TEXTS, record
+from engiagent.io.plainyaml import dump_yaml
 from engiagent.study.economics.cashflow import Floats
 from engiagent.tools.asset.history import HOUR, PACK, stamp_of
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import files_below, new_folder, write_rows
-from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import stated
 
 GROUP: Final = "asset"
@@ -77,7 +76,7 @@ def simulated(seed: int, days: int, fault: str) -> tuple[dict[str, Floats], floa
 @tool(
     "write",
     *stated("synthetic", pack=PACK),
-    returns=record({"folder": TEXT, "files": TEXTS, "truth": OBJECT}),
+    returns=shape("folder: text; files: list of text; truth: object"),
     repeatable=False,
 )
 def asset_synthetic(state: State, given: Json) -> Outcome:
@@ -102,7 +101,7 @@ def asset_synthetic(state: State, given: Json) -> Outcome:
             for name, asset, kind, measures, unit, _, low, high in _SENSORS
         )
         write_rows(folder, "sensors.csv", names, lines)
-        write_atomic(folder / "truth.yaml", yaml.safe_dump(truth))
+        write_atomic(folder / "truth.yaml", dump_yaml(truth))
     files = files_below(state.root, given["folder"])
     content = {"folder": given["folder"], "files": list(files), "truth": truth}
     return Outcome(plain(content), {}, files)
