@@ -14,7 +14,8 @@ STEP = 4.0  # h
 PLANT = """title: Cooling plant
 horizon: {step: 4 h, start: 2026-06-01T00:00, periods: 6}
 components:
-  grid: {model: grid, bus: site, import_price: day.csv#price, import_power_max: 200 kW, export_power_max: 0 kW}
+  grid: {model: grid, bus: site, import_price: day.csv#price,
+         import_power_max: 200 kW, export_power_max: 0 kW}
   demand: {model: load, bus: cold, power: day.csv#cold}
   chiller: {model: chiller, bus: site, cooling_bus: cold, rated_capacity: 250 kW, rated_cop: 4}
 goal: {minimize: cost}
@@ -131,7 +132,10 @@ def test_work_that_repairs_is_worth_doing_early(root: Path) -> None:
     sound = derated["sound"]["cost"]
     assert derated["derated"]["cost"] == pytest.approx(sound / 0.8)
     assert derated["loss_by_day"] == pytest.approx(sound / 4)
-    ice = "  ice: {model: ice_tank, cooling_bus: cold, energy_capacity: 900 kWh, initial_energy: 900 kWh}\n"
+    ice = (
+        "  ice: {model: ice_tank, cooling_bus: cold, energy_capacity: 900 kWh, "
+        "initial_energy: 900 kWh}\n"
+    )
     (root / "iced.yaml").write_text(PLANT.replace("goal:", f"{ice}goal:"), "utf-8")
     found = called(
         root,
