@@ -1,0 +1,408 @@
+"""Tools on sites, assets, sensors and their history, and on what of it cannot be true.
+
+A register says which column of which table a sensor is. Faulty readings are named and left out,
+never repaired.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
+from engiagent.errors import InputError
+from engiagent.io.tabular import TableFile, is_number, read_table
+from engiagent.study.economics.cashflow import Floats
+from engiagent.tools.modelling import plain
+from engiagent.tools.places import inside, write_rows
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
+from engiagent.tools.site.arguments import stated
+from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
+
+GROUP: Final = "asset"
+PACK: Final = "asset"
+HOUR: Final = 3600.0
+_NEEDED: Final = ("asset", "kind", "sensor", "measures", "unit", "data")
+_MOST: Final = 2_000
+_SWAPS: Final = (
+    ("degC", "degF", "K"),
+    ("W", "kW", "MW"),
+    ("Pa", "kPa", "bar"),
+    ("kWh", "MWh", "Wh"),
+    ("kg/s", "kg/h"),
+)
+"""Units that are taken for one another in practice."""
+_RUN: Final = 3
+"""So many readings in a row have to fit another unit."""
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A line of the register."""
+
+    name: str
+    asset: str
+    kind: str  # of the asset, as chiller
+    site: str
+    measures: str  # the quantity in words, as supply temperature
+    unit: Unit
+    data: str  # FILE#COLUMN
+    least: float  # least, most: between which a reading is possible, in the unit
+    most: float
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Readings that are not used: which, and why."""
+
+    fault: str
+    rows: slice
+    about: str
+    unused: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What a sensor showed."""
+
+    sensor: Sensor
+    stamps: tuple[str, ...]
+    seconds: Floats  # of the stamps, NaN where they are none, shape (N,). [s]
+    values: Floats  # NaN where there is no number, shape (N,). [unit]
+    decimal: str = field(default=".", compare=False)
+
+    @cached_property
+    def step(self) -> float:
+        """The usual time between two readings. [s]."""
+        steps = np.diff(self.seconds[np.isfinite(self.seconds)])
+        return float(np.median(steps[steps > 0])) if (steps > 0).any() else np.nan
+
+    def faults(self, stuck: float | None = None, gap: float | None = None) -> Iterator[Fault]:
+        """Yield what cannot be true; ``stuck`` and ``gap`` in hours."""
+        for check in (_unreadable, _disorder, _gaps, _impossible):
+            yield from check(self, gap)
+        if stuck is not None and not _commanded(self.sensor):
+            yield from _stuck(self, stuck)
+
+    def good(self, stuck: float | None = None) -> Flags:
+        """Return which readings can be used, shape (N,)."""
+        used = np.isfinite(self.values) & np.isfinite(self.seconds)
+        for fault in self.faults(stuck):
+            if fault.unused:
+                used[fault.rows] = False
+        return used
+
+    def means(self, hours: float, origin: float = 0.0) -> tuple[Floats, Floats]:
+        """Return starts [s] and means of periods with a good reading, in whole multiples of one."""
+        used = self.good()
+        if not used.any():
+            raise InputError(f"no reading of {self.sensor.name} can be used", self.sensor.data)
+        places = np.floor((self.seconds[used] - origin) / (hours * HOUR)).astype(int)
+        found, inverse = np.unique(places, return_inverse=True)
+        sums = np.bincount(inverse, self.values[used])
+        return found * hours * HOUR + origin, sums / np.bincount(inverse)
+
+
+def _commanded(sensor: Sensor) -> bool:
+    return sensor.measures.endswith(("command", "set point"))
+
+
+def _runs(flags: Flags) -> Iterator[slice]:
+    """Yield the stretches of rows that a flag holds for."""
+    edges = np.flatnonzero(np.diff(np.r_[False, flags, False].astype(np.int8)))
+    for first, last in zip(edges[::2], edges[1::2], strict=True):
+        yield slice(int(first), int(last))
+
+
+def _unreadable(history: History, _: float | None) -> Iterator[Fault]:
+    for rows in _runs(~np.isfinite(history.seconds)):
+        yield Fault("no time stamp", rows, "the stamp cannot be read")
+    for rows in _runs(~np.isfinite(history.values)):
+        yield Fault("missing", rows, "no number")
+
+
+def _disorder(history: History, _: float | None) -> Iterator[Fault]:
+    seconds = history.seconds
+    highest = np.fmax.accumulate(seconds)
+    late = np.r_[False, seconds[1:] <= highest[:-1]]
+    for rows in _runs(late):
+        yield Fault("out of order", rows, "not later than a stamp before")
+
+
+def _gaps(history: History, gap: float | None) -> Iterator[Fault]:
+    allowed = 1.5 * history.step if gap is None else gap * HOUR
+    steps = history.seconds[1:] - np.fmax.accumulate(history.seconds)[:-1]
+    for k in np.flatnonzero(steps > allowed):
+        hours = steps[k] / HOUR
+        yield Fault("gap", slice(int(k), int(k) + 2), f"{hours:g} h between two readings", False)
+
+
+def _impossible(history: History, _: float | None) -> Iterator[Fault]:
+    sensor, values = history.sensor, history.values
+    with np.errstate(invalid="ignore"):
+        outside = (values < sensor.least) | (values > sensor.most)
+    for rows in _runs(outside):
+        other = _other_unit(sensor, values[rows]) if rows.stop - rows.start >= _RUN else None
+        low, high = float(values[rows].min()), float(values[rows].max())
+        said = f"{low:g} to {high:g} {sensor.unit}, possible {sensor.least:g} to {sensor.most:g}"
+        if other is None:
+            yield Fault("impossible", rows, said)
+        else:
+            yield Fault("other unit", rows, f"{said}; read as {other} all would be possible")
+
+
+def _other_unit(sensor: Sensor, values: Floats) -> str | None:
+    """Return a unit in which all values would be possible."""
+    own = str(sensor.unit)
+    for units in _SWAPS:
+        if own not in units or own == "K":  # K is the unit of a difference
+            continue
+        for name in units:
+            if name == own:
+                continue
+            kelvin = name == "K"
+            factor, shift = conversion(parse_unit("degC" if kelvin else name), sensor.unit)
+            seen = (values - 273.15 * kelvin) * factor + shift
+            if ((seen >= sensor.least) & (seen <= sensor.most)).all():
+                return name
+    return None
+
+
+def _stuck(history: History, hours: float) -> Iterator[Fault]:
+    values = history.values
+    for rows in _runs(np.r_[False, np.diff(values) == 0]):
+        whole = slice(rows.start - 1, rows.stop)
+        lasted = (history.seconds[whole.stop - 1] - history.seconds[whole.start]) / HOUR
+        if lasted >= hours and values[whole.start] != 0:
+            said = f"{values[whole.start]:g} {history.sensor.unit} for {lasted:g} h"
+            yield Fault("stuck", whole, said)
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def register(root: Path, file: str) -> dict[str, Sensor]:
+    """Return the sensors of a register by name."""
+    path = inside(root, file)
+    table = read_table(path.parent, path.name)
+    lines = {name: table.column(name).texts() for name in _NEEDED}
+    further = {n: table.columns[n].texts() for n in ("site", "least", "most") if n in table.columns}
+    found: dict[str, Sensor] = {}
+    for k in range(table.rows):
+        row = {name: texts[k].strip() for name, texts in {**lines, **further}.items()}
+        if row["sensor"] in found:
+            raise InputError(f"row {k + 1}: a sensor stands twice", file, found=row["sensor"])
+        try:
+            unit = parse_unit(row["unit"] or "1")
+        except UnitError as error:
+            said = f"row {k + 1}: the unit of {row['sensor']}: {error}"
+            raise InputError(said, file, expected="a unit as degC or kW") from None
+        limits = [_limit(row.get(name, ""), file, k) for name in ("least", "most")]
+        found[row["sensor"]] = Sensor(
+            *(row["sensor"], row["asset"], row["kind"], row.get("site", ""), row["measures"]),
+            *(unit, row["data"]),
+            least=-np.inf if limits[0] is None else limits[0],
+            most=np.inf if limits[1] is None else limits[1],
+        )
+    return found
+
+
+def _limit(text: str, file: str, row: int) -> float | None:
+    if text and not is_number(text):
+        raise InputError(f"row {row + 1}: a limit is no number", file, found=text)
+    return float(text) if text else None
+
+
+def sensor_of(known: dict[str, Sensor], name: str) -> Sensor:
+    """Return a sensor by name."""
+    if name not in known:
+        raise InputError(f"there is no sensor {name!r}", expected=", ".join(list(known)[:30]))
+    return known[name]
+
+
+def history_of(root: Path, sensor: Sensor) -> History:
+    """Return what a sensor showed, faults included."""
+    file, _, column = sensor.data.rpartition("#")
+    if not file or not column:
+        said = f"the data of {sensor.name} are a file and a column"
+        raise InputError(said, found=sensor.data, expected="plant.csv#supply")
+    path = inside(root, file)
+    table = read_table(path.parent, path.name)
+    cells = table.column(column)
+    texts = cells.texts()
+    if cells.decimal == ",":
+        texts = tuple(text.replace(",", ".") for text in texts)
+    values = np.array([float(t) if is_number(t) else np.nan for t in texts])
+    stamps = _stamps(table, file)
+    return History(sensor, stamps, stamp_seconds(stamps)[0], values)
+
+
+def _stamps(table: TableFile, file: str) -> tuple[str, ...]:
+    for column in table.columns.values():
+        if column.is_text and any(parse_stamp(text) for text in column.texts()[:20]):
+            return column.texts()
+    raise InputError("the table has no time stamps", file, expected="a column as 2023-01-01T00:00")
+
+
+def seconds_of(stamp: str, like: History | None = None) -> float:
+    """Return a stamp of an argument in seconds, by the clock of a history."""
+    aware = (like is not None and "+" in like.stamps[0][10:]) or (
+        like and like.stamps[0].endswith("Z")
+    )
+    return float(stamp_seconds((f"{stamp}+00:00" if aware and "T" in stamp else stamp,))[0][0])
+
+
+def stamp_of(seconds: float) -> str:
+    """Return seconds as a stamp."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M")
+
+
+def about_sensor(sensor: Sensor) -> Json:
+    """Return what the register says of a sensor."""
+    return {
+        **{"sensor": sensor.name, "asset": sensor.asset, "kind": sensor.kind, "site": sensor.site},
+        **{"measures": sensor.measures, "unit": str(sensor.unit), "data": sensor.data},
+        "least": sensor.least if np.isfinite(sensor.least) else None,
+        "most": sensor.most if np.isfinite(sensor.most) else None,
+    }
+
+
+# -- tools ----------------------------------------------------------------------------------------
+
+
+@tool(
+    "read",
+    *stated("register", pack=PACK),
+    returns=shape("sites: list of text; count: count; assets: list of object"),
+    outside=True,
+)
+def iot_assets(state: State, given: Json) -> Outcome:
+    """List the sites and assets of a register, with kinds, sensors and what these measure."""
+    known = register(state.root, given["sensors"])
+    assets: dict[tuple[str, str], list[Sensor]] = {}
+    for sensor in known.values():
+        assets.setdefault((sensor.site, sensor.asset), []).append(sensor)
+    listed = [
+        {"asset": asset, "site": site, "kind": own[0].kind, "sensors": [s.name for s in own]}
+        | {"measures": sorted({s.measures for s in own})}
+        for (site, asset), own in assets.items()
+    ]
+    sites = sorted({site for site, _ in assets})
+    return Outcome(plain({"sites": sites, "count": len(listed), "assets": listed}))
+
+
+@tool(
+    "read",
+    *stated("register", "asset", pack=PACK),
+    returns=shape("count: count; sensors: list of object"),
+    outside=True,
+)
+def iot_sensors(state: State, given: Json) -> Outcome:
+    """List sensors with unit, limits, data, how many readings, and the latest good one."""
+    listed = []
+    for sensor in _chosen(state.root, given):
+        history = history_of(state.root, sensor)
+        used = np.flatnonzero(history.good())
+        count, last = len(history.values), int(used[-1]) if len(used) else None
+        about: Json = {"readings": count, "good": len(used), "step_h": history.step / HOUR}
+        about |= {"first": history.stamps[0], "last": history.stamps[-1]}
+        about["latest"] = None if last is None else history.values[last]
+        about["latest_at"] = None if last is None else history.stamps[last]
+        about["bad_since"] = count - 1 - (-1 if last is None else last)
+        listed.append({**about_sensor(sensor), **about})
+    return Outcome(plain({"count": len(listed), "sensors": listed}))
+
+
+def _chosen(root: Path, given: Json) -> list[Sensor]:
+    known = register(root, given["sensors"])
+    found = [s for s in known.values() if given.get("asset", s.asset) == s.asset]
+    if not found:
+        expected = ", ".join(sorted({s.asset for s in known.values()})[:30])
+        raise InputError(f"there is no asset {given.get('asset')!r}", expected=expected)
+    return found
+
+
+@tool(
+    "write",
+    *stated("register", "sensor", "span", "every", pack=PACK),
+    returns=shape(
+        "sensor: object; count more left_out: count; stamps: list of text; "
+        "values: list of number; mean lowest highest: number"
+    ),
+    outside=True,
+    repeatable=False,
+)
+def iot_history(state: State, given: Json) -> Outcome:
+    """Return the good readings of a sensor, or their means, between two stamps.
+
+    At most 2 000 are shown, more is how many are not; the file has all.
+    """
+    history = history_of(
+        state.root, sensor_of(register(state.root, given["sensors"]), given["sensor"])
+    )
+    used = history.good()
+    seconds, values = history.seconds[used], history.values[used]
+    if "every" in given:
+        seconds, values = history.means(given["every"])
+    first = seconds_of(given["first"], history) if "first" in given else -np.inf
+    last = seconds_of(given["last"], history) if "last" in given else np.inf
+    own = (seconds >= first) & (seconds <= last)
+    if not own.any():
+        found = f"{history.stamps[0]} to {history.stamps[-1]}"
+        raise InputError(f"{given['sensor']} has no good reading then", found=found)
+    stamps, values = [stamp_of(s) for s in seconds[own]], values[own]
+    artefacts: tuple[str, ...] = ()
+    if "file" in given:
+        head = ("time", f"{given['sensor']} [{history.sensor.unit}]")
+        rows = zip(stamps, values.tolist(), strict=True)
+        artefacts = (write_rows(state.root, given["file"], head, rows),)
+    inside_span = (history.seconds >= first) & (history.seconds <= last)
+    content = {
+        **{"sensor": about_sensor(history.sensor), "count": len(values)},
+        "more": max(0, len(values) - _MOST),
+        **{"stamps": stamps[:_MOST], "values": values[:_MOST].tolist()},
+        "left_out": int((inside_span & ~used).sum()),
+        **{"mean": values.mean(), "lowest": values.min(), "highest": values.max()},
+    }
+    return Outcome(plain(content), {}, artefacts)
+
+
+@tool(
+    "read",
+    *stated("register", "asset", "screening", pack=PACK),
+    returns=shape(
+        "readings used: count; share_used: number or null; faults: list of object; "
+        "not_judged: list of text"
+    ),
+    outside=True,
+)
+def iot_quality(state: State, given: Json) -> Outcome:
+    """Name what of the readings cannot be true: missing, out of order, gaps, impossible, stuck.
+
+    Readings that would all be possible in another unit are named with it. None is repaired.
+    """
+    total = good = 0
+    listed, blind = [], []
+    for sensor in _chosen(state.root, given):
+        history = history_of(state.root, sensor)
+        total += len(history.values)
+        good += int(history.good(given.get("stuck")).sum())
+        if _commanded(sensor) and "stuck" in given:
+            blind.append(f"{sensor.name}: a command may stay as it is")
+        if not np.isfinite([sensor.least, sensor.most]).all():
+            blind.append(f"{sensor.name}: the register has no least and most")
+        for fault in history.faults(given.get("stuck"), given.get("gap")):
+            rows = history.stamps[fault.rows]
+            listed.append(
+                {"sensor": sensor.name, "fault": fault.fault, "first": rows[0], "last": rows[-1]}
+                | {"readings": len(rows) if fault.unused else 0, "about": fault.about}
+            )
+    content: dict[str, Any] = {"readings": total, "used": good, "faults": listed}
+    content["share_used"] = good / total if total else None
+    return Outcome(plain({**content, "not_judged": blind}))

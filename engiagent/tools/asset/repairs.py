@@ -1,0 +1,267 @@
+"""Tools from a fault back to the plan: what it costs, and when it is best repaired.
+
+A copy of the plant file with another value of one slot, or with a window without one component, is
+read, solved and checked like any other; each such file can be run by itself.
+"""
+
+import tempfile
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.stamps import stamp_seconds
+from engiagent.blueprint.timeaxis import TimeAxis
+from engiagent.errors import InputError
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.io.files import open_inside
+from engiagent.io.plainyaml import dump_yaml, loads_yaml
+from engiagent.plant.values import Quantity, pieces
+from engiagent.readings.read import read
+from engiagent.run.certify import certify
+from engiagent.run.inputs import data_files
+from engiagent.run.stages import solve_program
+from engiagent.solvers.result import SolveOptions
+from engiagent.text import Problem
+from engiagent.tools.asset.history import HOUR, PACK
+from engiagent.tools.modelling import SECONDS, plain
+from engiagent.tools.places import inside
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
+from engiagent.tools.site.arguments import stated
+from engiagent.units.words import Conventions
+
+GROUP: Final = "asset"
+
+
+class Plant:
+    """A plant file of which other versions are planned."""
+
+    def __init__(self, root: Path, file: str, seconds: float) -> None:
+        self.path = inside(root, file)
+        self.file, self.options = file, SolveOptions(time_limit=seconds)
+        try:
+            self.document = loads_yaml(self.path.read_text("utf-8"), file)
+        except (UnicodeDecodeError, OSError):
+            raise InputError("it is no plant file", file, expected="YAML") from None
+        if not isinstance(self.document, dict) or "components" not in self.document:
+            raise InputError("it is no plant file", file, expected="components and a goal")
+        self.problem = Problem.load(self.path)
+        blueprint = read(self.problem).blueprint
+        if blueprint is None:
+            raise InputError("it states no plant", file)
+        self.blueprint = blueprint
+        goal = self.document.get("goal")
+        if goal != {"minimize": "cost"}:
+            raise InputError(
+                "costs are compared", file, found=f"goal {goal}", expected="minimize: cost"
+            )
+
+    @property
+    def currency(self) -> str:
+        """Money of its costs."""
+        return str(self.document.get("currency", "EUR"))
+
+    def slot(self, name: str) -> tuple[str, str]:
+        """Return component and slot; InputError where the file states no value of it."""
+        component, _, slot = name.partition(".")
+        entry = self.document["components"].get(component)
+        if not isinstance(entry, dict):
+            expected = ", ".join(self.document["components"])
+            raise InputError(f"there is no component {component!r}", self.file, expected=expected)
+        if not isinstance(entry.get(slot), str | int | float) or isinstance(entry[slot], bool):
+            stated_slots = [k for k, v in entry.items() if k not in ("model", "bus")]
+            said = f"{component} states no single value of {slot!r}"
+            raise InputError(said, self.file, expected=f"one of {', '.join(stated_slots)}")
+        return component, slot
+
+    def derated(self, name: str, factor: float) -> Json:
+        """Return the document with a slot's value multiplied by a factor."""
+        component, slot = self.slot(name)
+        entry = self.document["components"][component]
+        value = entry[slot] if factor == 1 else f"({entry[slot]}) * {factor!r}"
+        components = {**self.document["components"], component: {**entry, slot: value}}
+        return {**self.document, "components": components}
+
+    def planned(self, document: Json) -> Json:
+        """Return status, verdict and cost of the best plan of a document."""
+        with tempfile.TemporaryDirectory() as made:
+            folder = Path(made)
+            for name in set(data_files(self.blueprint)):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(open_inside(self.problem.folder, name))
+            (folder / "plant.yaml").write_text(dump_yaml(document), encoding="utf-8")
+            problem = Problem.load(folder / "plant.yaml")
+            blueprint = read(problem).blueprint
+            assert blueprint is not None  # the file it was made from has one
+            program = compile_blueprint(blueprint, folder)
+            schedule, result = solve_program(program, self.options)
+            if result.x is None:
+                return {"status": result.status, "verdict": "no plan", "cost": None} | {
+                    "reason": result.reason
+                }
+            found = certify(problem, schedule, blueprint, folder=folder, name=self.file)
+        cost = program.objective_at(result.x)
+        return {"status": result.status, "verdict": found.verdict, "cost": cost, "reason": None}
+
+    @cached_property
+    def axis(self) -> TimeAxis:
+        """The periods of the horizon."""
+        found = Elaboration(self.blueprint.core, self.problem.folder).index_set("T").axis
+        assert found is not None  # a plant has a horizon of time
+        return found
+
+    @property
+    def hours(self) -> float:
+        """Length of the horizon."""
+        return float(self.axis.edges[-1] - self.axis.edges[0]) / HOUR
+
+
+@tool(
+    "read",
+    *stated("plan", "repair", pack=PACK),
+    SECONDS,
+    returns=shape(
+        "plant slot currency: text; sound derated at_least at_most: object; "
+        "horizon_days: number; "
+        "loss_by_day loss_by_day_least loss_by_day_most repair_cost: number or null; "
+        "pays_back_days pays_back_days_least pays_back_days_most: number or null; "
+        "notes: list of text"
+    ),
+    outside=True,
+)
+def asset_derate(state: State, given: Json) -> Outcome:
+    """Find what a degraded component costs: the plan with a slot multiplied by a factor, checked.
+
+    The plant is planned sound and with the factor and both ends of its interval; each plan has a
+    verdict of the checker. Against a repair's cost it says after how many such days it pays back.
+    """
+    plant = Plant(state.root, given["plant"], given.get("time_limit", 60.0))
+    factor = given["factor"]
+    ends = (given.get("least", factor), given.get("most", factor))
+    if not ends[0] <= factor <= ends[1]:
+        found = f"{ends[0]:g} to {ends[1]:g}"
+        raise InputError(f"the factor {factor:g} is not in its interval", found=found)
+    cases: dict[str, Json] = {}
+    names = ("sound", "derated", "at_least", "at_most")
+    for name, own in zip(names, (1.0, factor, *ends), strict=True):
+        state.watch.tell(f"planning {name}")
+        twin = next((c for c in cases.values() if c["factor"] == own), None)
+        cases[name] = twin or {"factor": own, **plant.planned(plant.derated(given["slot"], own))}
+    days = plant.hours / 24
+    base = cases["sound"]["cost"]
+    losses = [
+        None if None in (base, case["cost"]) else (case["cost"] - base) / days
+        for case in (cases[name] for name in names[1:])
+    ]
+    ordered = sorted(v for v in losses[1:] if v is not None)
+    repair = given.get("repair_cost")
+    notes = ["a day costs what the mean day of the horizon does; seasons beyond it are not in it"]
+    if None in losses:
+        notes.append(
+            "where there is no plan the component is needed as it was: no price tells that"
+        )
+    low, high = (ordered[0], ordered[-1]) if len(ordered) == 2 else (None, None)
+
+    def back(loss: float | None) -> float | None:
+        return None if repair is None or loss is None or loss <= 0 else repair / loss
+
+    content: Json = {
+        **{"plant": given["plant"], "slot": given["slot"], "currency": plant.currency, **cases},
+        **{"horizon_days": days, "loss_by_day": losses[0], "loss_by_day_least": low},
+        **{"loss_by_day_most": high, "repair_cost": repair, "pays_back_days": back(losses[0])},
+        **{"pays_back_days_least": back(high), "pays_back_days_most": back(low), "notes": notes},
+    }
+    return Outcome(plain(content))
+
+
+# -- windows --------------------------------------------------------------------------------------
+
+
+@tool(
+    "read",
+    *stated("plan only", "windows", pack=PACK),
+    SECONDS,
+    returns=shape(
+        "plant currency: text; best: text or null; without_work: object; "
+        "windows: list of object; notes: list of text"
+    ),
+    outside=True,
+)
+def asset_maintenance_window(state: State, given: Json) -> Outcome:
+    """Find when work costs least: the plan for each start, with the component off meanwhile.
+
+    With slot and factor the component is worse until the work is done and as stated after it. All
+    starts are planned and checked, so the best one is the best of them.
+    """
+    plant = Plant(state.root, given["plant"], given.get("time_limit", 60.0))
+    factor = given.get("factor", 1.0)
+    edges = plant.axis.edges
+    slot = given.get("slot")
+    if (factor != 1) > (slot is not None):
+        raise InputError("a factor is of a slot", found="no slot", expected="as chiller.rated_cop")
+    before = plant.derated(slot, factor) if slot else plant.document
+    base = plant.planned(before)
+    windows = []
+    for start in given["starts"]:
+        state.watch.tell(f"work from {start}")
+        first = _place(plant, start)
+        last = int(np.searchsorted(edges, edges[first] + given["duration"] * HOUR - 1e-6))
+        if last >= len(edges):
+            raise InputError(f"work from {start} ends after the horizon", given["plant"])
+        document = _with_window(plant, given, first, last)
+        case = plant.planned(document)
+        costs = (case["cost"], base["cost"])
+        extra = None if None in costs else costs[0] - costs[1]
+        about = {"start": start, "periods": last - first, "extra_cost": extra}
+        windows.append({**about, **case})
+    able = [w for w in windows if w["cost"] is not None]
+    best = min(able, key=lambda w: w["cost"])["start"] if able else None
+    notes = ["extra_cost is against the plan in which no work is done"]
+    if not able:
+        notes.append("no start leaves a plan: the plant cannot do without the component so long")
+    content = {"plant": given["plant"], "currency": plant.currency, "best": best}
+    return Outcome(plain({**content, "without_work": base, "windows": windows, "notes": notes}))
+
+
+def _place(plant: Plant, start: str) -> int:
+    """Return the number of the period that a stamp is the start of."""
+    axis = plant.axis
+    if axis.zone is not None:
+        local = datetime.fromisoformat(start).replace(tzinfo=ZoneInfo(axis.zone))
+        seconds = local.timestamp()
+    else:
+        seconds = float(stamp_seconds((start,))[0][0])
+    found = np.flatnonzero(np.abs(axis.edges[:-1] - seconds) < 1e-3)
+    if not len(found):
+        offset = "" if axis.zone is None else f" in {axis.zone}"
+        said = f"no period of the plant starts at {start}{offset}"
+        raise InputError(said, plant.file, expected="the stamp of a period within the horizon")
+    return int(found[0])
+
+
+def _with_window(plant: Plant, given: Json, first: int, last: int) -> Json:
+    """Return the document of a plant with work from one period to before another."""
+    document = dict(plant.document)
+    factor = given.get("factor", 1.0)
+    if given.get("slot") and factor != 1:
+        component, slot = plant.slot(given["slot"])
+        entry = document["components"][component]
+        match pieces(str(entry[slot]), Conventions()):
+            case [Quantity(number=number, unit=unit)]:
+                shown = "" if unit is None else f" {unit}"
+            case _:
+                said = f"{given['slot']} is not one quantity"
+                raise InputError(said, plant.file, found=entry[slot], expected="as 5 or 400 kW")
+        count = len(plant.axis.edges) - 1
+        parts = [number * factor] * first + [number] * (count - first)
+        values = [f"{v!r}{shown}" if shown else v for v in parts]
+        components = {**document["components"], component: {**entry, slot: values}}
+        document = {**document, "components": components}
+    where = f"pos(t) >= {first} and pos(t) < {last}"
+    work = {"for": "t in T", "where": where, "must": f"{given['quantity']}[t] <= 0 kW"}
+    name = "maintenance_work"
+    return {**document, "requirements": {**(document.get("requirements") or {}), name: work}}

@@ -1,0 +1,342 @@
+r"""Tools on series of sensors: forecasts with intervals, anomalies, changes, drifts of performance.
+
+Intervals and alarms are conformal: they rest on how often past residuals were as large and on no
+distribution. The half-width of an interval is the :math:`\lceil (n+1)(1-\alpha) \rceil`-th smallest
+of n absolute residuals of a calibration set that the model has not seen (Lei et al. 2018,
+doi:10.1080/01621459.2017.1307116); so is the threshold of an alarm. They hold where the future is
+exchangeable with the calibration, so that what was measured on a test set stands beside the stated.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from engiagent.errors import InputError
+from engiagent.study.economics.cashflow import Floats
+from engiagent.tools.asset.history import (
+    HOUR,
+    PACK,
+    History,
+    history_of,
+    register,
+    seconds_of,
+    sensor_of,
+    stamp_of,
+)
+from engiagent.tools.modelling import plain
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
+from engiagent.tools.site.arguments import stated
+
+GROUP: Final = "asset"
+_DAY: Final = 24.0
+_LEAST_CALIBRATED: Final = 30
+_MODEL: Final = "gradient boosting (scikit-learn) on lags and calendar"
+
+
+def conformal_width(residuals: Floats, level: float) -> float:
+    """Return the half-width that covers a new residual at least as often as stated.
+
+    >>> conformal_width(np.arange(1.0, 100.0), 0.9)
+    90.0
+    """
+    rank = int(np.ceil((len(residuals) + 1) * level))
+    if rank > len(residuals):
+        needed = int(np.ceil(level / (1 - level)))
+        said = f"{len(residuals)} periods are too few for a level of {level:g}"
+        raise InputError(said, expected=f"at least {needed}")
+    return float(np.sort(np.abs(residuals))[rank - 1])
+
+
+def _fitted(features: Floats, target: Floats) -> Callable[[Floats], Floats]:
+    try:
+        from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import, an extra
+    except ImportError:
+        expected = 'pip install "engiagent[asset]"'
+        raise InputError(
+            "forecasts need scikit-learn, which is absent", expected=expected
+        ) from None
+    trees = HistGradientBoostingRegressor(max_iter=150, random_state=0, early_stopping=False)
+    trees.fit(features, target)
+    return lambda given: np.asarray(trees.predict(given), dtype=np.float64)
+
+
+def _filled(history: History, hours: float) -> tuple[Floats, Floats]:
+    """Return starts [s] and means of all periods of a span, NaN where none was good."""
+    starts, means = history.means(hours)
+    places = np.round((starts - starts[0]) / (hours * HOUR)).astype(int)
+    values = np.full(places[-1] + 1, np.nan)
+    values[places] = means
+    return starts[0] + np.arange(len(values)) * hours * HOUR, values
+
+
+def _calendar(starts: Floats) -> Floats:
+    day = starts / HOUR / 24
+    return np.column_stack([day % 1 * 24, (np.floor(day) + 3) % 7])
+
+
+@tool(
+    "read",
+    *stated("register", "sensor", "forecast", pack=PACK),
+    returns=shape(
+        "sensor unit model: text; stamps: list of text; values low high: list of number; "
+        "level measured_coverage mean_absolute_error: number; "
+        "error_of_last_day: number or null; tested_periods: count; notes: list of text"
+    ),
+    outside=True,
+)
+def tsfm_forecast(state: State, given: Json) -> Outcome:
+    """Forecast a sensor with intervals of a stated level, and how often such intervals held.
+
+    It is tested on the last fifth of the history; error_of_last_day is that of repeating the
+    value a day before, which a forecast should beat.
+    """
+    history = history_of(
+        state.root, sensor_of(register(state.root, given["sensors"]), given["sensor"])
+    )
+    hours, level = given["every"], given["level"]
+    steps = max(1, round(given["horizon"] / hours))
+    starts, values = _filled(history, hours)
+    lag = max(1, round(_DAY / hours))
+    reach = -(-steps // lag) * lag  # whole days, so that each lag is known when it is used
+    lags = sorted({steps, steps + 1, steps + 2, reach, reach + lag, reach + 6 * lag})
+    count = len(values)
+    rows = np.arange(max(lags), count)
+    features = np.column_stack([*(values[rows - k] for k in lags), _calendar(starts[rows])])
+    known = np.isfinite(values[rows])
+    rows, features = rows[known], features[known]
+    if len(rows) < 5 * _LEAST_CALIBRATED:
+        said = f"{len(rows)} periods with a history of {max(lags) * hours:g} h"
+        raise InputError("the history is too short", found=said, expected="150 at least")
+    cut = [int(len(rows) * share) for share in (0.6, 0.8)]
+    state.watch.tell("fitting")
+    predict = _fitted(features[: cut[0]], values[rows[: cut[0]]])
+    residuals = values[rows] - predict(features)
+    width = conformal_width(residuals[cut[0] : cut[1]], level)
+    tested = residuals[cut[1] :]
+    last_day = values[rows[cut[1] :]] - values[rows[cut[1] :] - reach]
+    coming = count + np.arange(steps)
+    ahead = starts[0] + coming * hours * HOUR
+    asked = np.column_stack([*(values[coming - k] for k in lags), _calendar(ahead)])
+    found = predict(asked)
+    # what is forecast stands on all but the calibration; its width on the newest residuals
+    width = max(width, conformal_width(residuals[cut[0] :], level))
+    notes = ["every period is forecast from what was known the whole horizon before it"]
+    finite = np.isfinite(last_day)
+    content = {
+        **{"sensor": given["sensor"], "unit": str(history.sensor.unit), "model": _MODEL},
+        **{"stamps": [stamp_of(s) for s in ahead], "values": found.tolist()},
+        **{"low": (found - width).tolist(), "high": (found + width).tolist(), "level": level},
+        "measured_coverage": float((np.abs(tested) <= width).mean()),
+        "mean_absolute_error": float(np.abs(tested).mean()),
+        "error_of_last_day": float(np.abs(last_day[finite]).mean()) if finite.any() else None,
+        **{"tested_periods": len(tested), "notes": notes},
+    }
+    return Outcome(plain(content))
+
+
+# -- what a sensor should show --------------------------------------------------------------------
+
+
+def _together(histories: Sequence[History], hours: float) -> tuple[Floats, list[Floats]]:
+    """Return the starts that all have good readings in, and the means of each."""
+    found = [history.means(hours) for history in histories]
+    starts = found[0][0]
+    for other, _ in found[1:]:
+        starts = np.intersect1d(starts, other)
+    if not len(starts):
+        raise InputError("the sensors have no period in common")
+    return starts, [means[np.isin(own, starts)] for own, means in found]
+
+
+@tool(
+    "read",
+    *stated("register", "sensor", "anomaly", pack=PACK),
+    returns=shape(
+        "sensor unit: text; threshold stated_rate measured_rate: number; "
+        "tested_periods judged count: count; anomalies: list of object; first: text or null; "
+        "notes: list of text"
+    ),
+    outside=True,
+)
+def tsfm_anomaly(state: State, given: Json) -> Outcome:
+    """List periods in which a sensor is not what its drivers explain, at a stated false-alarm rate.
+
+    A model of the reference's first half gives residuals; those of its third quarter the threshold,
+    those of its last quarter the measured rate of false alarms.
+    """
+    known, hours, rate = register(state.root, given["sensors"]), given["every"], given["rate"]
+    names = [given["sensor"], *given.get("drivers", ())]
+    histories = [history_of(state.root, sensor_of(known, name)) for name in names]
+    starts, (values, *drivers) = _together(histories, hours)
+    features = np.column_stack([*drivers, _calendar(starts)[:, :1]])
+    sound = starts + hours * HOUR <= seconds_of(given["reference_last"], histories[0])
+    where = np.flatnonzero(sound)
+    if len(where) < 4 * _LEAST_CALIBRATED or sound.all():
+        said = f"{len(where)} of {len(starts)} periods are of the reference"
+        raise InputError(said, expected=f"{4 * _LEAST_CALIBRATED} at least, and some after it")
+    # blocks of days are shared out in turn, so that a season is in every part
+    part = ((starts[where] - starts[0]) / HOUR // _DAY).astype(int) % 4
+    state.watch.tell("fitting")
+    predict = _fitted(features[where[part < 2]], values[where[part < 2]])
+    residuals = values - predict(features)
+    threshold = conformal_width(residuals[where[part == 2]], 1 - rate)
+    tested = np.abs(residuals[where[part == 3]]) > threshold
+    judged = np.flatnonzero(~sound)
+    odd = judged[np.abs(residuals[judged]) > threshold]
+    notes = []
+    for name, driver in zip(names[1:], drivers, strict=True):
+        low, high = driver[where].min(), driver[where].max()
+        beyond = int(((driver[judged] < low) | (driver[judged] > high)).sum())
+        if beyond:
+            notes.append(f"{name} is outside what the reference had in {beyond} periods")
+    content = {
+        **{"sensor": given["sensor"], "unit": str(histories[0].sensor.unit)},
+        **{"threshold": threshold, "stated_rate": rate, "measured_rate": float(tested.mean())},
+        **{"tested_periods": len(tested), "judged": len(judged), "count": len(odd)},
+        "anomalies": [
+            {"stamp": stamp_of(starts[k]), "value": values[k], "expected": values[k] - residuals[k]}
+            for k in odd[:500]
+        ],
+        "first": stamp_of(starts[odd[0]]) if len(odd) else None,
+        "notes": notes,
+    }
+    return Outcome(plain(content))
+
+
+# -- changes --------------------------------------------------------------------------------------
+
+
+def changes(values: Floats, most: int) -> list[int]:
+    """Return where means change: the least squares of segments plus 3 ln n of the noise for each.
+
+    Optimal partitioning (Jackson et al. 2005, doi:10.1109/LSP.2001.838216); the noise is the median
+    absolute difference of neighbours, which changes do not widen.
+    """
+    count = len(values)
+    noise = float(np.median(np.abs(np.diff(values)))) / (0.6745 * np.sqrt(2))
+    if noise == 0:
+        noise = float(np.std(np.diff(values))) / np.sqrt(2) or 1.0
+    penalty = 3 * np.log(count) * noise**2
+    sums, squares = (
+        np.r_[0.0, np.cumsum(v)] for v in (values - values.mean(), (values - values.mean()) ** 2)
+    )
+    best, came = np.r_[-penalty, np.full(count, np.inf)], np.zeros(count + 1, dtype=int)
+    for end in range(1, count + 1):
+        first = np.arange(end)
+        length = end - first
+        cost = squares[end] - squares[first] - (sums[end] - sums[first]) ** 2 / length
+        total = np.where(length >= min(2, end), best[first] + cost + penalty, np.inf)
+        came[end] = int(np.argmin(total))
+        best[end] = total[came[end]]
+    found, end = [], int(came[count])
+    while end > 0:
+        found.append(end)
+        end = int(came[end])
+    steps = {k: abs(values[k:].mean() - values[:k].mean()) for k in found}
+    return sorted(sorted(found, key=lambda k: -steps[k])[:most])
+
+
+@tool(
+    "read",
+    *stated("register", "sensor", "changes", pack=PACK),
+    returns=shape(
+        "sensor unit: text; periods: count; changes: list of object; notes: list of text"
+    ),
+    outside=True,
+)
+def tsfm_change_points(state: State, given: Json) -> Outcome:
+    """Find when the mean of a sensor changed, with the means before and after each change."""
+    history = history_of(
+        state.root, sensor_of(register(state.root, given["sensors"]), given["sensor"])
+    )
+    starts, means = history.means(given["every"])
+    if not 8 <= len(means) <= 5000:
+        said = f"{len(means)} periods of {given['every']:g} h"
+        raise InputError(said, expected="8 to 5 000 of them; another every")
+    found = changes(means, given.get("most", 5))
+    edges = [0, *found, len(means)]
+    levels = [float(means[a:b].mean()) for a, b in itertools.pairwise(edges)]
+    listed = [
+        {"stamp": stamp_of(starts[k]), "before": levels[n], "after": levels[n + 1]}
+        for n, k in enumerate(found)
+    ]
+    notes = ["a slow drift shows as several steps; asset_drift measures it"]
+    content = {"sensor": given["sensor"], "unit": str(history.sensor.unit), "periods": len(means)}
+    return Outcome(plain({**content, "changes": listed, "notes": notes}))
+
+
+# -- drifts ---------------------------------------------------------------------------------------
+
+
+@tool(
+    "read",
+    *stated("register", "drift", pack=PACK),
+    returns=shape(
+        "performance: text; factor least most level explained: number; drifted: flag; "
+        "reference_days recent_days: count; notes: list of text"
+    ),
+    outside=True,
+)
+def asset_drift(state: State, given: Json) -> Outcome:
+    """Find by which factor a performance has changed since a reference, with an interval.
+
+    The logarithm of output over input is explained by the drivers in the reference (quadratic,
+    least squares); the factor is the exponential of what recent days differ by, and the interval
+    Welch's t of days, since hours of a day are not independent. The fit's own error is not in it.
+    """
+    from scipy import stats
+
+    known, level = register(state.root, given["sensors"]), given.get("level", 0.9)
+    above = [given["output"], given["input"]] if "output" in given else [given["input"]]
+    drivers = given.get("drivers", [])
+    histories = [history_of(state.root, sensor_of(known, name)) for name in (*above, *drivers)]
+    starts, columns = _together(histories, max(h.step for h in histories) / HOUR)
+    powers, explained = columns[: len(above)], columns[len(above) :]
+    works = np.all([p > 0 for p in powers], axis=0)
+    starts, powers = starts[works], [p[works] for p in powers]
+    explained = [e[works] for e in explained]
+    ratio = np.log(powers[0] / powers[1]) if len(above) == 2 else np.log(powers[0])
+    sound = starts <= seconds_of(given["reference_last"], histories[0])
+    recent = starts >= seconds_of(given["recent_first"], histories[0])
+    recent &= ~sound
+    days = (starts // (_DAY * HOUR)).astype(int)
+    groups = [np.unique(days[own]) for own in (sound, recent)]
+    if min(map(len, groups)) < 3:
+        said = f"{len(groups[0])} days of the reference, {len(groups[1])} recent ones"
+        raise InputError(said, expected="3 of both at least")
+    scaled = [(e - e[sound].mean()) / (e[sound].std() or 1.0) for e in explained]
+    design = np.column_stack([np.ones_like(ratio), *(s**p for s in scaled for p in (1, 2))])
+    fit = np.linalg.lstsq(design[sound], ratio[sound], rcond=None)[0]
+    rest = ratio - design @ fit
+    before, after = (
+        np.array([rest[own & (days == d)].mean() for d in group])
+        for own, group in zip((sound, recent), groups, strict=True)
+    )
+    shift = float(after.mean() - before.mean())
+    parts = [np.var(v, ddof=1) / len(v) for v in (before, after)]
+    spread = float(np.sqrt(sum(parts)))
+    freedom = (
+        sum(parts) ** 2
+        / sum(p**2 / (len(v) - 1) for p, v in zip(parts, (before, after), strict=True))
+        if spread
+        else 1.0
+    )
+    half = float(stats.t.ppf(0.5 + level / 2, freedom)) * spread
+    notes = [] if works.all() else [f"{int((~works).sum())} periods at or below 0 are left out"]
+    for name, own in zip(drivers, explained, strict=True):
+        low, high = own[sound].min(), own[sound].max()
+        share = float(((own[recent] < low) | (own[recent] > high)).mean())
+        if share > 0.05:
+            notes.append(f"{name} is outside the reference in {share:.0%} of recent periods")
+    content: dict[str, Any] = {
+        "performance": " over ".join(above),
+        "factor": np.exp(shift),
+        **{"least": np.exp(shift - half), "most": np.exp(shift + half), "level": level},
+        "drifted": abs(shift) > half,
+        **{"reference_days": len(before), "recent_days": len(after)},
+        "explained": 1 - rest[sound].var() / (ratio[sound].var() or 1.0),
+        "notes": notes,
+    }
+    return Outcome(plain(content))

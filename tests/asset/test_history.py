@@ -1,0 +1,145 @@
+"""Faulty readings are named with place and reason, and left out; sound ones are as they were."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engiagent.tools import Session
+
+HEAD = "site,asset,kind,sensor,measures,unit,data,least,most"
+
+
+def called(root: Path, tool: str, **given: Any) -> dict[str, Any]:
+    seen = Session(root).call(tool, given)
+    assert seen.status == "done", seen.content
+    return seen.content
+
+
+def refused(root: Path, tool: str, **given: Any) -> str:
+    seen = Session(root).call(tool, given)
+    assert seen.status == "failed"
+    return str(seen.content["error"])
+
+
+def written(
+    root: Path, values: Any, *, unit: str = "degC", least: Any = -20, most: Any = 50
+) -> dict[str, str]:
+    """Write a register of one sensor with hourly values; None is an empty cell."""
+    stamps = np.datetime64("2026-01-01T00:00") + 60 * np.arange(len(values))
+    cells = ("" if v is None else repr(v) for v in values)
+    lines = [f"{t},{v}" for t, v in zip(stamps, cells, strict=True)]
+    (root / "h.csv").write_text("\n".join(["time,a", *lines]), "utf-8")
+    row = f"hall,ahu-1,ahu,a,supply temperature,{unit},h.csv#a,{least},{most}"
+    (root / "sensors.csv").write_text(f"{HEAD}\n{row}\n", "utf-8")
+    return {"sensors": "sensors.csv"}
+
+
+def faults(root: Path, values: Any, **about: Any) -> list[tuple[str, str, str, int]]:
+    found = called(root, "iot_quality", **written(root, values, **about), stuck=4)
+    return [
+        (f["fault"], f["first"][11:13], f["last"][11:13], f["readings"]) for f in found["faults"]
+    ]
+
+
+SOUND = [20.0 + 0.1 * (k % 7) for k in range(24)]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, []),
+        ({5: None, 6: None}, [("missing", "05", "06", 2)]),
+        ({5: 120.0}, [("impossible", "05", "05", 1)]),
+        ({k: 68.0 + 0.1 * k for k in range(5, 9)}, [("other unit", "05", "08", 4)]),  # degF
+        (dict.fromkeys(range(5, 9), 293.0), [("other unit", "05", "08", 4)]),  # K
+        (dict.fromkeys(range(5, 10), 21.05), [("stuck", "05", "09", 5)]),
+        (dict.fromkeys(range(5, 9), 21.05), []),  # 3 h are allowed
+        (dict.fromkeys(range(5, 15), 0.0), []),  # off is not stuck
+    ],
+    ids=["sound", "missing", "spike", "fahrenheit", "kelvin", "stuck", "short", "off"],
+)
+def test_a_fault_is_named_with_its_rows(
+    tmp_path: Path, change: dict[int, Any], expected: list[Any]
+) -> None:
+    assert faults(tmp_path, [change.get(k, v) for k, v in enumerate(SOUND)]) == expected
+
+
+def test_watts_for_kilowatts_are_found(tmp_path: Path) -> None:
+    values = [50.0 + k for k in range(10)] + [55_000.0 + k for k in range(5)]
+    register = written(tmp_path, values, unit="kW", least=0, most=500)
+    found = called(tmp_path, "iot_quality", **register)
+    assert [f["fault"] for f in found["faults"]] == ["other unit"]
+    assert "read as W" in found["faults"][0]["about"]
+    assert (found["readings"], found["used"]) == (15, 10)
+
+
+def test_gaps_and_disorder_are_found(tmp_path: Path) -> None:
+    register = written(tmp_path, SOUND)
+    lines = (tmp_path / "h.csv").read_text("utf-8").splitlines()
+    lines = [*lines[:5], *lines[9:15], lines[3], *lines[15:]]
+    (tmp_path / "h.csv").write_text("\n".join(lines), "utf-8")
+    found = called(tmp_path, "iot_quality", **register)
+    named = {f["fault"]: f for f in found["faults"]}
+    assert named["gap"]["about"] == "5 h between two readings"
+    assert named["out of order"]["first"] == "2026-01-01T02:00"
+
+
+def test_without_limits_nothing_is_judged_impossible_and_that_is_said(tmp_path: Path) -> None:
+    found = called(tmp_path, "iot_quality", **written(tmp_path, [1e6] * 5, least="", most=""))
+    assert found["faults"] == []
+    assert found["not_judged"] == ["a: the register has no least and most"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(bad=st.sets(st.integers(0, 47), max_size=20), every=st.sampled_from([2, 6, 24]))
+def test_means_are_those_of_pandas_over_the_good_readings(
+    tmp_path_factory: pytest.TempPathFactory, bad: set[int], every: int
+) -> None:
+    root = tmp_path_factory.mktemp("means")
+    values = [999.0 if k in bad else 20 + 0.3 * k for k in range(48)]
+    found = called(root, "iot_history", **written(root, values), sensor="a", every=every)
+    index = pd.date_range("2026-01-01", periods=48, freq="h")
+    good = pd.Series([v if v < 900 else np.nan for v in values], index)
+    wanted = good.resample(f"{every}h").mean().dropna()
+    assert found["values"] == pytest.approx(wanted.tolist())
+    assert found["stamps"] == [stamp.strftime("%Y-%m-%dT%H:%M") for stamp in wanted.index]
+
+
+def test_semicolons_and_decimal_commas_are_read(tmp_path: Path) -> None:
+    register = written(tmp_path, SOUND)
+    rows = [f"2026-01-01T{k:02}:00;20,{k}" for k in range(10)]
+    (tmp_path / "h.csv").write_text("\n".join(["time;a", *rows]), "utf-8")
+    seen = called(tmp_path, "iot_sensors", **register)["sensors"][0]
+    assert (seen["latest"], seen["latest_at"], seen["good"]) == (20.9, "2026-01-01T09:00", 10)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("hall,x,ahu,a,temperature,parsec,h.csv#a,,", "the unit of a"),
+        ("hall,x,ahu,a,temperature,degC,h.csv,,", "a file and a column"),
+        ("hall,x,ahu,a,temperature,degC,h.csv#b,,", "no column 'b'"),
+        ("hall,x,ahu,a,temperature,degC,../h.csv#a,,", "h.csv"),
+        ("hall,x,ahu,a,temperature,degC,h.csv#a,low,", "row 1: a limit is no number"),
+    ],
+)
+def test_a_register_that_is_wrong_is_refused_with_the_place(
+    tmp_path: Path, row: str, said: str
+) -> None:
+    written(tmp_path, SOUND)
+    (tmp_path / "sensors.csv").write_text(f"{HEAD}\n{row}\n", "utf-8")
+    assert said in refused(tmp_path, "iot_sensors", sensors="sensors.csv")
+
+
+def test_unknown_names_are_answered_with_known_ones(tmp_path: Path) -> None:
+    register = written(tmp_path, SOUND)
+    assert "expected a" in refused(tmp_path, "iot_history", **register, sensor="b")
+    assert "expected ahu-1" in refused(tmp_path, "iot_sensors", **register, asset="x")
+    assert "no good reading" in refused(
+        tmp_path, "iot_history", **register, sensor="a", first="2027-01-01"
+    )

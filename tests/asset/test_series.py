@@ -1,0 +1,132 @@
+"""What forecasts and alarms state is what they do; drifts and changes are those that were made."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engiagent.errors import InputError
+from engiagent.tools.asset.series import changes, conformal_width
+from engiagent.tools.asset.synthetic import FAULTS, simulated
+from tests.asset.test_history import called, refused, written
+
+REGISTER = {"sensors": "p/sensors.csv"}
+DRIFT = {
+    **REGISTER,
+    "output": "ch1_cooling",
+    "input": "ch1_power",
+    "drivers": ["ch1_cooling", "outdoor"],
+    "reference_last": "2026-03-05",
+    "recent_first": "2026-04-08",
+}
+
+
+def plant(root: Path, fault: str, seed: int = 3) -> None:
+    called(root, "asset_synthetic", seed=seed, days=100, fault=fault, folder="p")
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32), level=st.sampled_from([0.5, 0.8, 0.9]))
+def test_a_conformal_width_covers_at_least_as_often_as_stated(seed: int, level: float) -> None:
+    rng = np.random.default_rng(seed)
+    covered = [
+        abs(r[-1]) <= conformal_width(r[:-1], level) for r in rng.standard_t(3, size=(400, 60))
+    ]
+    assert np.mean(covered) > level - 4 * np.sqrt(level * (1 - level) / 400)
+
+
+def test_too_few_residuals_are_refused() -> None:
+    with pytest.raises(InputError, match="at least 19"):
+        conformal_width(np.ones(18), 0.95)
+
+
+def test_a_forecast_covers_what_comes_and_beats_yesterday(tmp_path: Path) -> None:
+    plant(tmp_path, "none")
+    truth, _ = simulated(3, 101, "none")
+    found = called(
+        tmp_path, "tsfm_forecast", **REGISTER, sensor="ch1_cooling", horizon=24, level=0.9, every=1
+    )
+    assert len(found["values"]) == 24
+    assert found["stamps"][0] == "2026-04-15T00:00"
+    assert found["measured_coverage"] >= 0.85
+    assert found["mean_absolute_error"] < found["error_of_last_day"]
+    assert truth["ch1_cooling"].shape == (2424,)
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_a_fouled_condenser_is_found_with_its_factor_and_a_clean_one_is_not(
+    tmp_path: Path, seed: int
+) -> None:
+    plant(tmp_path, "condenser_fouling", seed)
+    found = called(tmp_path, "asset_drift", **{**DRIFT, "level": 0.99})
+    since = np.clip((np.arange(93 * 24, 2400) / 2400 - 0.6) / 0.4, 0, 1)
+    true = float(np.exp(np.log(1 - 0.15 * since).mean()))
+    assert found["drifted"]
+    assert found["least"] - 0.01 <= true <= found["most"] + 0.01
+    assert found["factor"] == pytest.approx(true, abs=0.015)
+
+
+def test_alarms_are_rarer_than_stated_until_the_fault_and_frequent_after(tmp_path: Path) -> None:
+    plant(tmp_path, "condenser_fouling")
+    found = called(
+        tmp_path,
+        "tsfm_anomaly",
+        **REGISTER,
+        sensor="ch1_power",
+        drivers=["ch1_cooling", "outdoor"],
+        reference_last="2026-03-05",
+        rate=0.02,
+        every=1,
+    )
+    assert found["measured_rate"] <= 0.04
+    assert found["count"] > 0.3 * found["judged"]
+    assert found["first"] >= "2026-03-05"
+
+
+def test_a_step_is_found_where_it_is(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    values = [*(20 + rng.normal(size=240)), *(24 + rng.normal(size=240))]
+    found = called(
+        tmp_path,
+        "tsfm_change_points",
+        **written(tmp_path, [float(v) for v in values]),
+        sensor="a",
+        every=6,
+    )
+    assert [c["stamp"] for c in found["changes"]] == ["2026-01-11T00:00"]
+    assert found["changes"][0]["before"] == pytest.approx(20, abs=0.3)
+    assert found["changes"][0]["after"] == pytest.approx(24, abs=0.3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32))
+def test_partitions_are_the_best_of_all_with_one_change(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.r_[rng.normal(size=20), 8 + rng.normal(size=20)]
+    found = changes(values, 1)
+    costs = [
+        ((values[:k] - values[:k].mean()) ** 2).sum()
+        + ((values[k:] - values[k:].mean()) ** 2).sum()
+        for k in range(2, 39)
+    ]
+    assert found == [2 + int(np.argmin(costs))]
+
+
+def test_the_same_seed_makes_the_same_plant() -> None:
+    for fault in FAULTS:
+        one, other = simulated(7, 30, fault)[0], simulated(7, 30, fault)[0]
+        assert all(np.array_equal(one[name], other[name]) for name in one)
+    clean, stuck = simulated(7, 30, "none")[0], simulated(7, 30, "stuck_damper")[0]
+    before = slice(0, 24 * 18)
+    assert np.array_equal(clean["ahu1_mixed"][before], stuck["ahu1_mixed"][before])
+    assert not np.allclose(clean["ahu1_mixed"], stuck["ahu1_mixed"])
+
+
+def test_what_cannot_be_said_is_refused(tmp_path: Path) -> None:
+    plant(tmp_path, "none")
+    said = refused(tmp_path, "asset_drift", **{**DRIFT, "recent_first": "2026-04-14"})
+    assert "1 recent ones" in said
+    forecast = {"sensor": "ch1_power", "horizon": 24, "level": 0.9, "every": 24}
+    assert "too short" in refused(tmp_path, "tsfm_forecast", **REGISTER, **forecast)
