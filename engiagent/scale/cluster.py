@@ -5,6 +5,8 @@ that process, or the time limit, is an answer, and the Dask worker lives on. Wha
 worker itself is left to Dask, which gives its tasks to another one.
 """
 
+import contextlib
+import queue
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -52,11 +54,12 @@ class Cluster:
 
     def __init__(self, address: str, job: Job, limits: Limits) -> None:
         try:
-            from distributed import Client, wait
+            from distributed import Client
         except ModuleNotFoundError:
             expected = 'pip install "engiagent[scale]"'
             raise InputError("--scheduler needs dask.distributed", expected=expected) from None
-        self._wait_for, self._job, self._limits, self._own = wait, job, limits, versions()
+        self._job, self._limits, self._own = job, limits, versions()
+        self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._cluster: Any = None
         self._futures: dict[Any, list[Task]] = {}
         where = self._where(address)
@@ -113,16 +116,14 @@ class Cluster:
             **where,
         )
         self._futures[future] = list(tasks)
+        future.add_done_callback(self._came.put)
 
     def wait(self) -> Iterator[Answer]:
         """Yield what has come in; wait a moment for it."""
         from distributed import CancelledError, KilledWorker
 
-        try:
-            self._wait_for(list(self._futures), timeout=POLL * 10, return_when="FIRST_COMPLETED")
-        except TimeoutError:
-            return
-        for future in [future for future in self._futures if future.done()]:
+        with contextlib.suppress(queue.Empty):
+            future = self._came.get(timeout=POLL)
             tasks = self._futures.pop(future)
             try:
                 yield from future.result()
