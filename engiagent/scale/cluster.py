@@ -6,8 +6,11 @@ worker itself is left to Dask, which gives its tasks to another one.
 """
 
 import contextlib
+import math
+import os
 import queue
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +25,9 @@ EXPECTED: Final = "tcp://HOST:PORT, a scheduler file, or local:N"
 _HERE = threading.local()
 
 
-def run_chunk(data: bytes, mark: str, tasks: list[Task], limits: Limits, own: Any) -> list[Answer]:
+def run_chunk(
+    data: bytes, mark: str, tasks: list[Task], limits: Limits, folder: str, own: dict[str, str]
+) -> list[Answer]:
     """Run tasks on a Dask worker, in its process for this job; called by Dask."""
     from distributed import get_worker
 
@@ -31,7 +36,7 @@ def run_chunk(data: bytes, mark: str, tasks: list[Task], limits: Limits, own: An
     if getattr(_HERE, "mark", None) != (mark, limits):
         if hasattr(_HERE, "pool"):
             _HERE.pool.close()
-        _HERE.mark, _HERE.pool = (mark, limits), Processes(1, data, limits, worker)
+        _HERE.mark, _HERE.pool = (mark, limits), Processes(1, data, limits, worker, folder)
     pool: Processes = _HERE.pool
     missing = {task.index: task for task in tasks}
     found: list[Answer] = []
@@ -61,6 +66,8 @@ class Cluster:
         self._job, self._limits, self._own = job, limits, versions()
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._cluster: Any = None
+        self._known: dict[str, int] = {}
+        self._asked = -math.inf
         self._futures: dict[Any, list[Task]] = {}
         where = self._where(address)
         try:
@@ -99,7 +106,10 @@ class Cluster:
         return {"scheduler_file": address}
 
     def _threads(self) -> dict[str, int]:
-        return dict(self._client.nthreads())
+        """Return the threads of each worker; asking takes milliseconds, so once a second."""
+        if time.monotonic() - self._asked > 1.0:
+            self._known, self._asked = dict(self._client.nthreads()), time.monotonic()
+        return self._known
 
     def free(self, avoid: str | None) -> bool:
         """Whether there is a worker with less than two messages to work on."""
@@ -111,7 +121,8 @@ class Cluster:
         others = [name for name in self._threads() if name != avoid] if avoid else []
         where = {"workers": others, "allow_other_workers": True} if others else {}
         future = self._client.submit(
-            *(run_chunk, self._data, self._job.sha256, list(tasks), self._limits, self._own),
+            *(run_chunk, self._data, self._job.sha256, list(tasks), self._limits),
+            *(os.getcwd(), self._own),
             pure=False,
             **where,
         )

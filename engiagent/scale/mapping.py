@@ -161,11 +161,17 @@ def _mapped(
             return Cluster(scheduler, job, limits)
         if workers == 0 or (here and workers is None):
             return _Here(job)
-        count = workers or len(os.sched_getaffinity(0))
+        count = workers or cores()
         return Processes(min(count, len(begun)), job.data, limits)
 
     run = _Run(start, ledger, on_outcome)
     yield from run.outcomes(_chained(begun, numbered))
+
+
+def cores() -> int:
+    """Return how many processes this one may keep busy."""
+    known = getattr(os, "sched_getaffinity", None)
+    return len(known(0)) if known else os.cpu_count() or 1
 
 
 def _chained(first: list[Task], rest: Iterator[Task]) -> Iterator[Task]:

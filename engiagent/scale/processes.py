@@ -32,7 +32,7 @@ _TAIL: Final = 4_000
 class _Child:
     """One worker process and the tasks that it has."""
 
-    def __init__(self, name: str, job: bytes, limits: Limits) -> None:
+    def __init__(self, name: str, job: bytes, limits: Limits, folder: str) -> None:
         self.name = name
         self.limits = limits
         self.tasks: deque[Task] = deque()
@@ -57,7 +57,7 @@ class _Child:
             )
         self.line = Connection(here.detach())
         with contextlib.suppress(OSError):
-            self.line.send((name, job, limits.memory_mb))
+            self.line.send((name, job, limits.memory_mb, folder))
 
     @property
     def late(self) -> bool:
@@ -101,14 +101,17 @@ class _Child:
 class Processes:
     """A number of worker processes that are replaced when they end."""
 
-    def __init__(self, count: int, job: bytes, limits: Limits, name: str = "process") -> None:
-        self._job, self._limits, self._starts = job, limits, 0
+    def __init__(
+        self, count: int, job: bytes, limits: Limits, name: str = "process", folder: str = "."
+    ) -> None:
+        self._given = (job, limits, folder)
+        self._starts = 0
         self.target_seconds = 0.1  # of work that is worth a message
         self.names = [f"{name} {k}" for k in range(count)]
         self._children: dict[str, _Child] = {}
         try:
             for each in self.names:
-                self._children[each] = _Child(each, job, limits)
+                self._children[each] = _Child(each, *self._given)
         except BaseException:
             self.close()
             raise
@@ -161,7 +164,7 @@ class Processes:
             if self._starts >= STARTS:
                 raise EngiagentError(f"workers end before they are ready: {reason}")
         tasks = list(child.tasks)
-        self._children[child.name] = _Child(child.name, self._job, self._limits)
+        self._children[child.name] = _Child(child.name, *self._given)
         for place, task in enumerate(tasks):
             if place == 0 and child.ready:
                 yield Answer(task.index, "failure", reason=reason, worker=child.name)

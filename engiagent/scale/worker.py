@@ -20,10 +20,11 @@ def main() -> None:
     line = Connection(int(sys.argv[1]))
     os.dup2(2, 1)  # tasks may print; standard output is the caller's
     try:
-        name, data, memory_mb = line.recv()
+        name, data, memory_mb, folder = line.recv()
         try:
+            os.chdir(folder)  # paths of tasks are the caller's
             runner = Runner(data)
-        except EngiagentError as error:
+        except (EngiagentError, OSError) as error:
             line.send((REFUSED, str(error)))
             return
         if memory_mb is not None:
