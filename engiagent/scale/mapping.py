@@ -10,8 +10,9 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 from engiagent.errors import InputError
 from engiagent.scale.ledger import Ledger
@@ -90,19 +91,68 @@ class _Here:
         """Do nothing: nothing was started."""
 
 
-def map_runs(
-    function: Function,
-    tasks: Iterable[Any],
-    *,
-    setup: Callable[[Any], Any] | None = None,
-    shared: Any = None,
-    identity: str = "",
-    scheduler: str | None = None,
-    workers: int | None = None,
-    limits: Limits = NO_LIMITS,
-    ledger: Ledger | None = None,
-    on_outcome: OnOutcome | None = None,
-) -> Iterator[Outcome]:
+class Runs:
+    """Maps of one function that share their workers; see :func:`map_runs`."""
+
+    def __init__(
+        self,
+        function: Function,
+        *,
+        setup: Callable[[Any], Any] | None = None,
+        shared: Any = None,
+        identity: str = "",
+        scheduler: str | None = None,
+        workers: int | None = None,
+        limits: Limits = NO_LIMITS,
+        ledger: Ledger | None = None,
+        on_outcome: OnOutcome | None = None,
+    ) -> None:
+        if workers is not None and (workers < 0 or scheduler is not None):
+            expected = "a number of processes, at least 0, and no scheduler"
+            raise InputError("wrong workers", found=f"{workers}, {scheduler}", expected=expected)
+        if workers == 0 and limits != NO_LIMITS:
+            raise InputError("limits need processes", found="workers = 0", expected="at least 1")
+        self._job = Job(function, setup, shared, identity)
+        self._scheduler, self._workers, self._limits = scheduler, workers, limits
+        self._ledger, self._on_outcome = ledger, on_outcome
+        self._pool: Pool | None = None
+
+    def map(self, tasks: Iterable[Any]) -> Iterator[Outcome]:
+        """Yield the outcome of every task, in the order of the tasks."""
+        numbered = (self._task(k, task) for k, task in enumerate(tasks))
+        begun = list(islice(numbered, FEW + 1))
+        run = _Run(partial(self._started, len(begun)), self._ledger, self._on_outcome)
+        return run.outcomes(_chained(begun, numbered))
+
+    def _task(self, index: int, given: Any) -> Task:
+        data = pickle.dumps(given, PROTOCOL)
+        return Task(index, self._job.key(data), data)
+
+    def _started(self, least: int) -> Pool:
+        """Return the workers, started for at least so many tasks when none are there."""
+        if self._pool is None:
+            self._pool = self._start(least)
+        return self._pool
+
+    def _start(self, least: int) -> Pool:
+        if self._scheduler is not None:
+            from engiagent.scale.cluster import Cluster  # Dask takes half a second
+
+            return Cluster(self._scheduler, self._job, self._limits)
+        few = self._workers is None and least <= FEW and self._limits == NO_LIMITS
+        if self._workers == 0 or few:
+            return _Here(self._job)
+        return Processes(min(self._workers or cores(), least), self._job.data, self._limits)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.close()
+
+
+def map_runs(function: Function, tasks: Iterable[Any], **given: Any) -> Iterator[Outcome]:
     """Yield the outcome of ``function(context, task)`` for every task, in the order of the tasks.
 
     Parameters
@@ -130,42 +180,13 @@ def map_runs(
     Raises InputError for a wrong scheduler, or workers with other versions; EngiagentError when
     the set-up fails.
     """
-    if workers is not None and (workers < 0 or scheduler is not None):
-        expected = "a number of processes, at least 0, and no scheduler"
-        raise InputError("wrong workers", found=f"{workers}, {scheduler}", expected=expected)
-    if workers == 0 and limits != NO_LIMITS:
-        raise InputError("limits need processes", found="workers = 0", expected="at least 1")
-    job = Job(function, setup, shared, identity)
-    return _mapped(job, iter(tasks), scheduler, workers, limits, ledger, on_outcome)
+    runs = Runs(function, **given)  # refuses here, not at the first outcome
+    return _mapped(runs, tasks)
 
 
-def _mapped(
-    job: Job,
-    tasks: Iterator[Any],
-    scheduler: str | None,
-    workers: int | None,
-    limits: Limits,
-    ledger: Ledger | None,
-    on_outcome: OnOutcome | None,
-) -> Iterator[Outcome]:
-    numbered = (_task(job, k, task) for k, task in enumerate(tasks))
-    begun = list(islice(numbered, FEW + 1))
-    here = scheduler is None and limits == NO_LIMITS and (len(begun) <= FEW or workers == 0)
-    if not begun:
-        return
-
-    def start() -> Pool:
-        if scheduler is not None:
-            from engiagent.scale.cluster import Cluster  # Dask takes half a second
-
-            return Cluster(scheduler, job, limits)
-        if workers == 0 or (here and workers is None):
-            return _Here(job)
-        count = workers or cores()
-        return Processes(min(count, len(begun)), job.data, limits)
-
-    run = _Run(start, ledger, on_outcome)
-    yield from run.outcomes(_chained(begun, numbered))
+def _mapped(runs: Runs, tasks: Iterable[Any]) -> Iterator[Outcome]:
+    with runs:
+        yield from runs.map(tasks)
 
 
 def cores() -> int:
@@ -178,11 +199,6 @@ def _chained(first: list[Task], rest: Iterator[Task]) -> Iterator[Task]:
     while first:
         yield first.pop(0)
     yield from rest
-
-
-def _task(job: Job, index: int, given: Any) -> Task:
-    data = pickle.dumps(given, PROTOCOL)
-    return Task(index, job.key(data), data)
 
 
 class _Run:
@@ -202,21 +218,17 @@ class _Run:
     def outcomes(self, tasks: Iterator[Task]) -> Iterator[Outcome]:
         """Yield all outcomes in order."""
         more = True
-        try:
-            while True:
-                more = self._fill(tasks) if more else False
-                self._retry()
-                while self._given in self._done:
-                    yield self._done.pop(self._given)
-                    self._given += 1
-                if self._out and self._pool is not None:
-                    for answer in self._pool.wait():
-                        self._take(answer)
-                elif not more and not self._again and not self._done:
-                    return
-        finally:
-            if self._pool is not None:
-                self._pool.close()
+        while True:
+            more = self._fill(tasks) if more else False
+            self._retry()
+            while self._given in self._done:
+                yield self._done.pop(self._given)
+                self._given += 1
+            if self._out and self._pool is not None:
+                for answer in self._pool.wait():
+                    self._take(answer)
+            elif not more and not self._again and not self._done:
+                return
 
     def _fill(self, tasks: Iterator[Task]) -> bool:
         """Give tasks to free workers; return whether there are more."""
