@@ -96,13 +96,12 @@ class Template:
         assert self.shared.limit is not None
         rows = self.shared.limit.rows(program)
         factors = np.array([factor for _, factor in rows])
-        starts = np.array([block.start for block, _ in rows])
-        columns = starts + np.arange(most.size)[:, None]
+        columns = np.array([np.arange(block.start, block.stop) for block, _ in rows]).T
         ends = program.row_starts[-1] + len(rows) * np.arange(1, most.size + 1)
         return replace(
             program,
             row_starts=np.append(program.row_starts, ends),
-            row_columns=np.append(program.row_columns, columns.ravel()),
+            row_columns=np.concatenate([program.row_columns, columns.ravel()]),
             row_values=np.append(program.row_values, np.tile(factors, most.size)),
             row_lower=np.append(program.row_lower, np.full(most.size, -np.inf)),
             row_upper=np.append(program.row_upper, most),
@@ -112,7 +111,7 @@ class Template:
         """Return the shared quantity of a plan in each period."""
         assert self.shared.limit is not None
         rows = self.shared.limit.rows(program)
-        return np.sum([factor * x[b.start : b.stop] for b, factor in rows], axis=0)
+        return np.asarray(sum(factor * x[b.start : b.stop] for b, factor in rows))
 
 
 def answer(template: Template, task: Plan | Price) -> Any:
@@ -121,10 +120,7 @@ def answer(template: Template, task: Plan | Price) -> Any:
     program = template.live.program_at(new)
     if isinstance(task, Price):
         return _column(template, program, task.prices)
-    if task.mix:
-        result = _mixed(template, program, task)
-    else:
-        result = template.solved(program)
+    result = _mixed(template, program, task) if task.mix else template.solved(program)
     arrays = to_arrays(program, result)
     certificate = certify(
         *(None, arrays, template.live.at(new)), folder=template.folder, name=task.asset.name
@@ -167,7 +163,10 @@ def _mixed(template: Template, program: Program, task: Plan) -> SolverResult:
         reason=f"takes no more of what is shared than a mix of {len(plans)} plans",
         x=x,
         objective=program.objective_at(x),
-        **dict.fromkeys(("row_dual", "column_dual", "bound", "gap")),
+        row_dual=None,
+        column_dual=None,
+        bound=None,
+        gap=None,
     )
 
 

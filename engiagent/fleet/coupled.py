@@ -79,7 +79,9 @@ class Master:
         self._highs.run()
         status = self._highs.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
-            raise EngiagentError(f"the master programme is {self._highs.modelStatusToString(status)}")
+            raise EngiagentError(
+                f"the master programme is {self._highs.modelStatusToString(status)}"
+            )
         found = self._highs.getSolution()
         x, dual = np.array(found.col_value), np.array(found.row_dual)
         size = self.limit.size
@@ -143,7 +145,7 @@ def decompose(
         found = ask(ahead)
         costs = np.bincount(member, [column[0] for column in found], groups)
         flows = np.zeros((groups, limit.size))
-        for group, column in zip(member, found, strict=True):
+        for group, column in zip(member.tolist(), found, strict=True):
             flows[group] += np.frombuffer(column[2])
         bound = float(np.sum([column[1] for column in found])) - float(ahead @ limit)
         if bound > state.bound:

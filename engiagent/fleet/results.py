@@ -152,7 +152,9 @@ class Gathering:
         return content
 
 
-def write_columns(folder: Path, number: int, prices: Floats, rows: Iterable[tuple[str, Any]]) -> None:
+def write_columns(
+    folder: Path, number: int, prices: Floats, rows: Iterable[tuple[str, Any]]
+) -> None:
     """Write what one round of a price decomposition found for each asset."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -170,7 +172,9 @@ def write_columns(folder: Path, number: int, prices: Floats, rows: Iterable[tupl
     pq.write_table(table, folder / f"round-{number:03}.parquet", compression="zstd")
 
 
-def bounds_of_columns(folder: Path, limit: Floats, answered: set[str]) -> Iterator[tuple[int, float]]:
+def bounds_of_columns(
+    folder: Path, limit: Floats, answered: set[str]
+) -> Iterator[tuple[int, float]]:
     r"""Yield each round and the bound that its columns prove, as of a minimisation.
 
     .. math:: L(\pi) = \sum_i \min_{x_i} (c_i x_i + \pi^T y_i) - \pi^T b, \quad \pi \ge 0

@@ -1,8 +1,8 @@
 """A fleet from its file to plans, certificates and one summary."""
 
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ class How:
     scheduler: str | None = None
     workers: int | None = None
     limits: Limits = NO_LIMITS
-    options: SolveOptions = SolveOptions()
+    options: SolveOptions = field(default_factory=SolveOptions)
     gap: float = 1e-3  # between a coupled fleet's cost and its bound, relative to the cost
     rounds: int = 100  # of the price decomposition, at most
     on_text: Callable[[str], None] | None = None  # told how far it is
@@ -72,30 +72,35 @@ class _Run:
     def __init__(self, fleet: Fleet, out: Path, how: How, runs: Runs, program: Program) -> None:
         self.fleet, self.out, self.how, self.runs = fleet, out, how, runs
         self.program = program
-        rows = zip(fleet.names, fleet.values.tolist(), strict=True)
-        self.assets = [Asset(name, tuple(values)) for name, values in rows]
         self.left_out: dict[str, str] = {}
+
+    def asked(self) -> Iterator[Asset]:
+        """Yield the assets that are not left out, one at a time: there may be very many."""
+        for name, values in zip(self.fleet.names, self.fleet.values, strict=True):
+            if name not in self.left_out:
+                yield Asset(name, tuple(values.tolist()))
 
     def result(self) -> Json:
         """Return the summary."""
         state: Decomposition | None = None
-        periods, plans = 0, [Plan(asset) for asset in self.assets]
+        periods, plans = 0, (Plan(asset) for asset in self.asked())
+        unplanned = ""
         if self.fleet.limit is not None:
             limit = self.limit
             periods, state = limit.size, self.decomposed(limit)
             plans = self.mixed(state)
+            unplanned = "" if state.mixes else "no plans of all assets keep the shared limit"
         gathered = Gathering(self.out, periods)
-        found = iter(self.runs.map(plans))
-        for done, asset in enumerate(self.assets, 1):
-            if asset.name in self.left_out:
-                gathered.add(asset.name, None, self.left_out[asset.name])
-            elif not plans:
-                gathered.add(asset.name, None, "no plans of all assets keep the shared limit")
+        found = self.runs.map(plans)
+        for done, name in enumerate(self.fleet.names, 1):
+            reason = self.left_out.get(name, unplanned)
+            if reason:
+                gathered.add(name, None, reason)
             else:
                 outcome = next(found)
-                gathered.add(asset.name, outcome.value if outcome.ok else None, outcome.reason)
+                gathered.add(name, outcome.value if outcome.ok else None, outcome.reason)
             if done % 50 == 0:
-                self.say(f"{done} of {len(self.assets)} assets")
+                self.say(f"{done} of {len(self.fleet.names)} assets")
         return gathered.summary(self.about(gathered, state))
 
     def say(self, text: str) -> None:
@@ -113,13 +118,13 @@ class _Run:
         stated: Json = {
             "title": self.fleet.title,
             "inputs": dict(sorted(self.fleet.inputs.items())),
-            "assets": len(self.assets),
+            "assets": len(self.fleet.names),
             "objective": {"value": value, "unit": unit, "sense": program.sense},
             "notes": ["the numbers of the table count as given; no text was read"],
         }
         method = "sum of the bounds that the checker proves for each asset"
         if state is not None:
-            answered = {a.name for a in self.assets} - {r["asset"] for r in gathered.unanswered}
+            answered = set(self.fleet.names) - {r["asset"] for r in gathered.unanswered}
             limit = self.limit
             found = dict(bounds_of_columns(self.out / "columns", limit, answered))
             sign = 1.0 if program.sense == "minimize" else -1.0
@@ -129,7 +134,7 @@ class _Run:
             if not state.mixes:
                 stated["notes"].append(f"the least excess that was found is {state.excess:.6g}")
         stated["bound"] = None
-        if bound is not None and len(gathered.unanswered) < len(self.assets):
+        if bound is not None and len(gathered.unanswered) < len(self.fleet.names):
             gap = abs(value - bound) / max(abs(value), 1e-9)
             stated["bound"] = {"value": bound, "gap": gap, "method": method}
         return stated
@@ -169,10 +174,10 @@ class _Run:
     def decomposed(self, limit: Floats) -> Decomposition:
         """Return the mixes that keep the limit; who does not answer is left out, by name."""
         costs = np.abs(self.program.cost)
-        price = float(costs.max(initial=0.0)) or 1.0
+        price = 10 * float(costs.max(initial=0.0)) or 1.0
         while True:
             shutil.rmtree(self.out / "columns", ignore_errors=True)
-            asked = [asset for asset in self.assets if asset.name not in self.left_out]
+            asked = list(self.asked())
             if not asked:
                 return Decomposition()
             number = iter(range(self.how.rounds))
@@ -205,14 +210,9 @@ class _Run:
         write_columns(self.out / "columns", number, prices, rows)
         return [o.value for o in found]
 
-    def mixed(self, state: Decomposition) -> list[Plan]:
-        """Return the plan to ask each asset for; none where no mix keeps the limit."""
-        if not state.mixes:
-            return []
-        asked = [asset for asset in self.assets if asset.name not in self.left_out]
+    def mixed(self, state: Decomposition) -> Iterator[Plan]:
+        """Yield the plan to ask each asset for; none where no mix keeps the limit."""
         prices = [item.tobytes() for item in state.prices]
-        plans = []
-        for place, asset in enumerate(asked):
+        for place, asset in enumerate(self.asked() if state.mixes else ()):
             mix = state.mixes[place % len(state.mixes)]
-            plans.append(replace(Plan(asset), mix=tuple((s, prices[k]) for s, k in mix)))
-        return plans
+            yield Plan(asset, tuple((share, prices[number]) for share, number in mix))

@@ -93,10 +93,7 @@ class Cluster:
             from distributed import LocalCluster
 
             self._cluster = LocalCluster(
-                n_workers=int(count),
-                threads_per_worker=1,
-                memory_limit=0,
-                dashboard_address=None,
+                n_workers=int(count), threads_per_worker=1, memory_limit=0, dashboard_address=None
             )
             return {"address": self._cluster}
         if "://" in address:

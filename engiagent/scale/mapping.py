@@ -69,7 +69,7 @@ class Pool(Protocol):
 
 
 class _Here:
-    """This process as the only worker."""
+    """The process of the caller as the only worker."""
 
     target_seconds = 0.0
 

@@ -38,7 +38,7 @@ class _Child:
         self.tasks: deque[Task] = deque()
         self.ready = False
         self.since = time.monotonic()
-        self.stderr = tempfile.TemporaryFile()
+        self.stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed by end)
         here, there = socketpair()
         paths = [str(Path(entry or ".").resolve()) for entry in sys.path]
         single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

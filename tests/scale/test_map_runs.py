@@ -47,7 +47,7 @@ def test_whatever_ends_a_task_is_a_result_with_a_reason(tmp_path: Path) -> None:
     limits = Limits(seconds=3.0, memory_mb=2_000)
     tasks = list(enumerate(kinds))
     found = list(map_runs(mark, tasks, shared=str(tmp_path), workers=2, limits=limits))
-    by_kind = {kind: outcome for kind, outcome in zip(kinds, found, strict=True)}
+    by_kind = dict(zip(kinds, found, strict=True))
     assert {k: o.attempts for k, o in by_kind.items()} == {
         **dict.fromkeys(("kill", "exit", "hang", "memory", "raise", "kill once"), 2),
         **{"good": 1, "refuse": 1},  # its own error comes again whoever tries
