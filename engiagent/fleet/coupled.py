@@ -25,7 +25,8 @@ from engiagent.solvers.highs import silent_class
 
 GROUPS: Final = 200
 """Groups of assets whose columns are added up: the master's size does not grow with the fleet."""
-SMOOTHING: Final = 0.6
+SMOOTHING: Final = 0.9
+STEP: Final = 0.1
 """Share of the best prices so far in the prices of a round."""
 NEGLIGIBLE: Final = 1e-9
 EXCESS: Final = 1e-7
@@ -138,7 +139,8 @@ def decompose(
     master = Master(limit, groups, price)
     state = Decomposition()
     small = EXCESS * max(float(np.abs(limit).max()), 1.0)
-    ahead = np.zeros(limit.size)
+    ahead = prices = best = np.zeros(limit.size)
+    smoothing = SMOOTHING
     while len(state.prices) < rounds:
         number = len(state.prices)
         state.prices.append(ahead)
@@ -148,6 +150,9 @@ def decompose(
         for group, column in zip(member.tolist(), found, strict=True):
             flows[group] += np.frombuffer(column[2])
         bound = float(np.sum([column[1] for column in found])) - float(ahead @ limit)
+        # Whether the bound rises on from here towards the prices of the master (Pessoa 2018).
+        rises = float((flows.sum(axis=0) - limit) @ (prices - best)) > 0
+        smoothing = max(smoothing - STEP, 0.0) if rises else smoothing + STEP * (1 - smoothing)
         if bound > state.bound:
             state.bound, state.best = bound, ahead
         for group in range(groups):
@@ -170,7 +175,7 @@ def decompose(
             master.raise_penalty()
             prices = master.solve()[1]
         best = state.best if state.best is not None else prices
-        ahead = SMOOTHING * best + (1 - SMOOTHING) * prices
+        ahead = smoothing * best + (1 - smoothing) * prices
     return state
 
 
