@@ -16,7 +16,7 @@ from engiagent.scale import Limits
 
 
 @click.command(epilog=exit_codes.table())
-@click.argument("source", type=click.Path(exists=True, path_type=Path), metavar="FLEET.yaml|DIR")
+@click.argument("source", type=click.Path(path_type=Path), metavar="FLEET.yaml|DIR")
 @options.folder_option("--out", "Folder of plans, certificates and the summary; runs/NAME without.")
 @click.option(
     "--gap",
@@ -54,6 +54,8 @@ def fleet(
     """
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers and --scheduler exclude each other")
+    if not source.exists():
+        raise InputError("there is no such file or folder", str(source))
     if source.is_dir():
         return _verified(source, as_json)
     described = Fleet.load(source)
