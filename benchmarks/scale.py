@@ -25,11 +25,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.fleet.homes import whole, write  # noqa: E402
-
 from engiagent.fleet import Fleet, run_fleet  # noqa: E402
 from engiagent.fleet.running import LEDGER, How  # noqa: E402
 from engiagent.scale import Outcome, map_runs  # noqa: E402
+from tests.fleet.homes import whole, write  # noqa: E402
 
 STEPS = 96
 TINY = 10_000
@@ -175,7 +174,7 @@ def main() -> None:
     row["overhead_ms"] = round(1000 * (time.perf_counter() - begun) / TINY, 4)
     sizes = (1_000, 5_000 if given.quick else 100_000)
     few, many = map(driver_memory, sizes)
-    row["driver_mb"] = {str(size): round(mb, 1) for size, mb in zip(sizes, (few, many), strict=True)}
+    row["driver_mb"] = {str(sizes[0]): round(few, 1), str(sizes[1]): round(many, 1)}
     row["memory_ratio"] = round(many / few, 3)
     if given.json:
         print(json.dumps(row))

@@ -26,8 +26,9 @@ from engiagent.solvers.highs import silent_class
 GROUPS: Final = 200
 """Groups of assets whose columns are added up: the master's size does not grow with the fleet."""
 SMOOTHING: Final = 0.9
+"""Share of the best prices so far in the prices of a round, to begin with."""
 STEP: Final = 0.1
-"""Share of the best prices so far in the prices of a round."""
+"""By how much that share changes from round to round."""
 NEGLIGIBLE: Final = 1e-9
 EXCESS: Final = 1e-7
 """Share of the limit that counts as none."""

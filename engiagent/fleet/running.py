@@ -83,7 +83,8 @@ class _Run:
     def result(self) -> Json:
         """Return the summary."""
         state: Decomposition | None = None
-        periods, plans = 0, (Plan(asset) for asset in self.asked())
+        periods = 0
+        plans: Iterator[Plan] = (Plan(asset) for asset in self.asked())
         unplanned = ""
         if self.fleet.limit is not None:
             limit = self.limit
