@@ -42,6 +42,7 @@ home.add(
 )
 home.minimise_cost()
 (folder / "home.yaml").write_text(home.to_yaml())
+home.solve(progress=False).plot()
 
 # %% [markdown]
 # The table names places of the template; with `*` a column is a factor on what stands there.
