@@ -188,3 +188,9 @@ def test_the_plant_file_is_left_as_it_was(root: Path) -> None:
     before = (root / "depot.yaml").read_text("utf-8")
     called(root, "asset_derate", plant="depot.yaml", slot="battery.energy_capacity", factor=0.9)
     assert (root / "depot.yaml").read_text("utf-8") == before
+
+
+def test_costs_of_a_year_are_not_taken_for_those_of_days(root: Path) -> None:
+    (root / "year.yaml").write_text(BATTERY.replace("periods: 6", "periods: 6, weight: 365"))
+    call = {"plant": "year.yaml", "slot": "battery.energy_capacity", "factor": 0.9}
+    assert "costs are those of a year" in refused(root, "asset_derate", **call)

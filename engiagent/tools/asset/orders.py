@@ -51,7 +51,8 @@ def store(root: Path, given: Json, *, new: bool = False) -> Iterator[sqlite3.Con
         con.row_factory = sqlite3.Row
         kinds = [f"{n} TEXT" for n in _TEXTS[1:]] + [f"{n} REAL" for n in _NUMBERS]
         columns = ", ".join(("id TEXT PRIMARY KEY", *kinds))
-        con.execute(f"CREATE TABLE IF NOT EXISTS orders ({columns})")
+        if new:
+            con.execute(f"CREATE TABLE IF NOT EXISTS orders ({columns})")
         with con:
             yield con
     except sqlite3.DatabaseError as error:

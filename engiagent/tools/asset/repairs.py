@@ -54,6 +54,9 @@ class Plant:
         if blueprint is None:
             raise InputError("it states no plant", file)
         self.blueprint = blueprint
+        if "weight" in (self.document.get("horizon") or {}):
+            said = "its costs are those of a year, by the weight of the horizon"
+            raise InputError(said, file, expected="a horizon without weight")
         goal = self.document.get("goal")
         if goal != {"minimize": "cost"}:
             raise InputError(
