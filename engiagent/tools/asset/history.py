@@ -5,7 +5,7 @@ never repaired.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -75,7 +75,6 @@ class History:
     stamps: tuple[str, ...]
     seconds: Floats  # of the stamps, NaN where they are none, shape (N,). [s]
     values: Floats  # NaN where there is no number, shape (N,). [unit]
-    decimal: str = field(default=".", compare=False)
 
     @cached_property
     def step(self) -> float:
@@ -98,15 +97,15 @@ class History:
                 used[fault.rows] = False
         return used
 
-    def means(self, hours: float, origin: float = 0.0) -> tuple[Floats, Floats]:
+    def means(self, hours: float) -> tuple[Floats, Floats]:
         """Return starts [s] and means of periods with a good reading, in whole multiples of one."""
         used = self.good()
         if not used.any():
             raise InputError(f"no reading of {self.sensor.name} can be used", self.sensor.data)
-        places = np.floor((self.seconds[used] - origin) / (hours * HOUR)).astype(int)
+        places = np.floor(self.seconds[used] / (hours * HOUR)).astype(int)
         found, inverse = np.unique(places, return_inverse=True)
         sums = np.bincount(inverse, self.values[used])
-        return found * hours * HOUR + origin, sums / np.bincount(inverse)
+        return found * hours * HOUR, sums / np.bincount(inverse)
 
 
 def _commanded(sensor: Sensor) -> bool:

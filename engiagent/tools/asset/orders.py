@@ -42,9 +42,8 @@ def store(root: Path, given: Json, *, new: bool = False) -> Iterator[sqlite3.Con
     name = given.get("store", STORE)
     path = below(root, name)
     if not new and not path.exists():
-        raise InputError(
-            "there are no orders yet", name, expected="a call of wo_import or wo_draft"
-        )
+        expected = "a call of wo_import or wo_draft"
+        raise InputError("there are no orders yet", name, expected=expected)
     path.parent.mkdir(parents=True, exist_ok=True)
     con = sqlite3.connect(path)
     try:

@@ -57,9 +57,7 @@ def _fitted(features: Floats, target: Floats) -> Callable[[Floats], Floats]:
         from threadpoolctl import threadpool_limits
     except ImportError:
         expected = 'pip install "engiagent[asset]"'
-        raise InputError(
-            "forecasts need scikit-learn, which is absent", expected=expected
-        ) from None
+        raise InputError("scikit-learn is not installed", expected=expected) from None
     trees = HistGradientBoostingRegressor(max_iter=150, random_state=0, early_stopping=False)
     with threadpool_limits(1, "openmp"):  # so few rows are slower on many threads
         trees.fit(features, target)
