@@ -48,6 +48,8 @@ def test_every_tool_is_offered_with_hints_and_schemas(tmp_path: Path) -> None:
     assert [tool.name for tool in found if tool.annotations.destructive_hint] == [
         "pose_problem",
         "simulation_remove",
+        "wo_confirm",
+        "wo_import",
     ]
 
 

@@ -97,8 +97,8 @@ class Plant:
             program = compile_blueprint(blueprint, folder)
             schedule, result = solve_program(program, self.options)
             if result.x is None:
-                about = {"status": result.status, "verdict": "no plan", "reason": result.reason}
-                return {**about, "cost": None, "unit": None}
+                found_none = {"verdict": "no plan", "reason": result.reason, "cost": None}
+                return {"status": result.status, **found_none, "unit": None}
             found = certify(problem, schedule, blueprint, folder=folder, name=self.file)
         cost = program.objective_at(result.x)
         about: Json = {"status": result.status, "verdict": found.verdict, "reason": None}
