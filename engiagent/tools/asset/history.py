@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
+from engiagent.blueprint.stamps import StampError, parse_stamp, stamp_seconds
 from engiagent.errors import InputError
 from engiagent.io.tabular import TableFile, is_number, read_table
 from engiagent.study.economics.cashflow import Floats
@@ -239,7 +239,11 @@ def history_of(root: Path, sensor: Sensor) -> History:
         texts = tuple(text.replace(",", ".") for text in texts)
     values = np.array([float(t) if is_number(t) else np.nan for t in texts])
     stamps = _stamps(table, file)
-    return History(sensor, stamps, stamp_seconds(stamps)[0], values)
+    try:
+        seconds = stamp_seconds(stamps)[0]
+    except StampError as error:
+        raise InputError(str(error), file, expected="all stamps with an offset, or none") from None
+    return History(sensor, stamps, seconds, values)
 
 
 def history_asked(state: State, given: Json) -> History:

@@ -5,7 +5,7 @@ read, solved and checked like any other; each such file can be run by itself.
 """
 
 import tempfile
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -232,11 +232,10 @@ def asset_maintenance_window(state: State, given: Json) -> Outcome:
 def _place(plant: Plant, start: str) -> int:
     """Return the number of the period that a stamp is the start of."""
     axis = plant.axis
-    if axis.zone is not None:
-        local = datetime.fromisoformat(start).replace(tzinfo=ZoneInfo(axis.zone))
+    seconds = float(stamp_seconds((start,))[0][0])
+    if axis.zone is not None and np.isfinite(seconds):
+        local = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=ZoneInfo(axis.zone))
         seconds = local.timestamp()
-    else:
-        seconds = float(stamp_seconds((start,))[0][0])
     found = np.flatnonzero(np.abs(axis.edges[:-1] - seconds) < 1e-3)
     if not len(found):
         offset = "" if axis.zone is None else f" in {axis.zone}"
