@@ -143,3 +143,10 @@ def test_unknown_names_are_answered_with_known_ones(tmp_path: Path) -> None:
     assert "no good reading" in refused(
         tmp_path, "iot_history", **register, sensor="a", first="2027-01-01"
     )
+
+
+def test_stamps_with_and_without_offset_are_not_mixed(tmp_path: Path) -> None:
+    register = written(tmp_path, SOUND)
+    rows = ["2026-01-01T00:00,20", "2026-01-01T01:00+01:00,21"]
+    (tmp_path / "h.csv").write_text("\n".join(["time,a", *rows]), "utf-8")
+    assert "all stamps with an offset, or none" in refused(tmp_path, "iot_sensors", **register)

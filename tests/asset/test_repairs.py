@@ -177,6 +177,11 @@ def test_what_cannot_be_derated_is_refused(root: Path, given: dict[str, object],
 
 def test_windows_outside_the_horizon_are_refused(root: Path) -> None:
     call = {"plant": "depot.yaml", "quantity": "battery.charge", "duration": 8}
+    (root / "local.yaml").write_text(BATTERY.replace("step: 4 h", "step: 4 h, zone: Europe/Berlin"))
+    there = {**call, "plant": "local.yaml", "starts": ["2026-06-01T08:00"]}
+    assert called(root, "asset_maintenance_window", **there)["windows"][0]["periods"] == 2
+    there["starts"] = ["at noon"]
+    assert "no period" in refused(root, "asset_maintenance_window", **there)
     for start, said in (("2026-06-01T20:00", "ends after"), ("2026-06-01T01:00", "no period")):
         assert said in refused(root, "asset_maintenance_window", **call, starts=[start])
     assert "a factor is of a slot" in refused(
@@ -188,3 +193,9 @@ def test_the_plant_file_is_left_as_it_was(root: Path) -> None:
     before = (root / "depot.yaml").read_text("utf-8")
     called(root, "asset_derate", plant="depot.yaml", slot="battery.energy_capacity", factor=0.9)
     assert (root / "depot.yaml").read_text("utf-8") == before
+
+
+def test_costs_of_a_year_are_not_taken_for_those_of_days(root: Path) -> None:
+    (root / "year.yaml").write_text(BATTERY.replace("periods: 6", "periods: 6, weight: 365"))
+    call = {"plant": "year.yaml", "slot": "battery.energy_capacity", "factor": 0.9}
+    assert "costs are those of a year" in refused(root, "asset_derate", **call)

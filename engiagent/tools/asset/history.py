@@ -5,7 +5,7 @@ never repaired.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.stamps import parse_stamp, stamp_seconds
+from engiagent.blueprint.stamps import StampError, parse_stamp, stamp_seconds
 from engiagent.errors import InputError
 from engiagent.io.tabular import TableFile, is_number, read_table
 from engiagent.study.economics.cashflow import Floats
@@ -75,7 +75,6 @@ class History:
     stamps: tuple[str, ...]
     seconds: Floats  # of the stamps, NaN where they are none, shape (N,). [s]
     values: Floats  # NaN where there is no number, shape (N,). [unit]
-    decimal: str = field(default=".", compare=False)
 
     @cached_property
     def step(self) -> float:
@@ -98,15 +97,15 @@ class History:
                 used[fault.rows] = False
         return used
 
-    def means(self, hours: float, origin: float = 0.0) -> tuple[Floats, Floats]:
+    def means(self, hours: float) -> tuple[Floats, Floats]:
         """Return starts [s] and means of periods with a good reading, in whole multiples of one."""
         used = self.good()
         if not used.any():
             raise InputError(f"no reading of {self.sensor.name} can be used", self.sensor.data)
-        places = np.floor((self.seconds[used] - origin) / (hours * HOUR)).astype(int)
+        places = np.floor(self.seconds[used] / (hours * HOUR)).astype(int)
         found, inverse = np.unique(places, return_inverse=True)
         sums = np.bincount(inverse, self.values[used])
-        return found * hours * HOUR + origin, sums / np.bincount(inverse)
+        return found * hours * HOUR, sums / np.bincount(inverse)
 
 
 def _commanded(sensor: Sensor) -> bool:
@@ -240,7 +239,17 @@ def history_of(root: Path, sensor: Sensor) -> History:
         texts = tuple(text.replace(",", ".") for text in texts)
     values = np.array([float(t) if is_number(t) else np.nan for t in texts])
     stamps = _stamps(table, file)
-    return History(sensor, stamps, stamp_seconds(stamps)[0], values)
+    try:
+        seconds = stamp_seconds(stamps)[0]
+    except StampError as error:
+        raise InputError(str(error), file, expected="all stamps with an offset, or none") from None
+    return History(sensor, stamps, seconds, values)
+
+
+def history_asked(state: State, given: Json) -> History:
+    """Return what the sensor of a call showed."""
+    known = register(state.root, given["sensors"])
+    return history_of(state.root, sensor_of(known, given["sensor"]))
 
 
 def _stamps(table: TableFile, file: str) -> tuple[str, ...]:
@@ -250,12 +259,12 @@ def _stamps(table: TableFile, file: str) -> tuple[str, ...]:
     raise InputError("the table has no time stamps", file, expected="a column as 2023-01-01T00:00")
 
 
-def seconds_of(stamp: str, like: History | None = None) -> float:
-    """Return a stamp of an argument in seconds, by the clock of a history."""
-    aware = (like is not None and "+" in like.stamps[0][10:]) or (
-        like and like.stamps[0].endswith("Z")
-    )
-    return float(stamp_seconds((f"{stamp}+00:00" if aware and "T" in stamp else stamp,))[0][0])
+def seconds_of(stamp: str) -> float:
+    """Return a stamp of an argument in seconds: by the wall clock of a table, or in UTC."""
+    found = stamp_seconds((stamp,))[0]
+    if not np.isfinite(found).all():
+        raise InputError("no such day or time", found=stamp, expected="as 2026-07-01T12:00")
+    return float(found[0])
 
 
 def stamp_of(seconds: float) -> str:
@@ -309,8 +318,9 @@ def iot_sensors(state: State, given: Json) -> Outcome:
     for sensor in _chosen(state.root, given):
         history = history_of(state.root, sensor)
         used = np.flatnonzero(history.good())
+        step = history.step / HOUR if np.isfinite(history.step) else None
         count, last = len(history.values), int(used[-1]) if len(used) else None
-        about: Json = {"readings": count, "good": len(used), "step_h": history.step / HOUR}
+        about: Json = {"readings": count, "good": len(used), "step_h": step}
         about |= {"first": history.stamps[0], "last": history.stamps[-1]}
         about["latest"] = None if last is None else history.values[last]
         about["latest_at"] = None if last is None else history.stamps[last]
@@ -343,15 +353,13 @@ def iot_history(state: State, given: Json) -> Outcome:
 
     At most 2 000 are shown, more is how many are not; the file has all.
     """
-    history = history_of(
-        state.root, sensor_of(register(state.root, given["sensors"]), given["sensor"])
-    )
+    history = history_asked(state, given)
     used = history.good()
     seconds, values = history.seconds[used], history.values[used]
     if "every" in given:
         seconds, values = history.means(given["every"])
-    first = seconds_of(given["first"], history) if "first" in given else -np.inf
-    last = seconds_of(given["last"], history) if "last" in given else np.inf
+    first = seconds_of(given["first"]) if "first" in given else -np.inf
+    last = seconds_of(given["last"]) if "last" in given else np.inf
     own = (seconds >= first) & (seconds <= last)
     if not own.any():
         found = f"{history.stamps[0]} to {history.stamps[-1]}"
@@ -377,7 +385,7 @@ def iot_history(state: State, given: Json) -> Outcome:
     "read",
     *stated("register", "asset", "screening", pack=PACK),
     returns=shape(
-        "readings used: count; share_used: number or null; faults: list of object; "
+        "readings used count: count; share_used: number or null; faults: list of object; "
         "not_judged: list of text"
     ),
     outside=True,
@@ -403,6 +411,11 @@ def iot_quality(state: State, given: Json) -> Outcome:
                 {"sensor": sensor.name, "fault": fault.fault, "first": rows[0], "last": rows[-1]}
                 | {"readings": len(rows) if fault.unused else 0, "about": fault.about}
             )
-    content: dict[str, Any] = {"readings": total, "used": good, "faults": listed}
+    content: dict[str, Any] = {
+        "readings": total,
+        "used": good,
+        "count": len(listed),
+        "faults": listed[:_MOST],
+    }
     content["share_used"] = good / total if total else None
     return Outcome(plain({**content, "not_judged": blind}))

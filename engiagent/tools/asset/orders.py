@@ -42,16 +42,16 @@ def store(root: Path, given: Json, *, new: bool = False) -> Iterator[sqlite3.Con
     name = given.get("store", STORE)
     path = below(root, name)
     if not new and not path.exists():
-        raise InputError(
-            "there are no orders yet", name, expected="a call of wo_import or wo_draft"
-        )
+        expected = "a call of wo_import or wo_draft"
+        raise InputError("there are no orders yet", name, expected=expected)
     path.parent.mkdir(parents=True, exist_ok=True)
     con = sqlite3.connect(path)
     try:
         con.row_factory = sqlite3.Row
         kinds = [f"{n} TEXT" for n in _TEXTS[1:]] + [f"{n} REAL" for n in _NUMBERS]
         columns = ", ".join(("id TEXT PRIMARY KEY", *kinds))
-        con.execute(f"CREATE TABLE IF NOT EXISTS orders ({columns})")
+        if new:
+            con.execute(f"CREATE TABLE IF NOT EXISTS orders ({columns})")
         with con:
             yield con
     except sqlite3.DatabaseError as error:

@@ -5,7 +5,7 @@ read, solved and checked like any other; each such file can be run by itself.
 """
 
 import tempfile
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -54,16 +54,13 @@ class Plant:
         if blueprint is None:
             raise InputError("it states no plant", file)
         self.blueprint = blueprint
+        if "weight" in (self.document.get("horizon") or {}):
+            said = "its costs are those of a year, by the weight of the horizon"
+            raise InputError(said, file, expected="a horizon without weight")
         goal = self.document.get("goal")
         if goal != {"minimize": "cost"}:
-            raise InputError(
-                "costs are compared", file, found=f"goal {goal}", expected="minimize: cost"
-            )
-
-    @property
-    def currency(self) -> str:
-        """Money of its costs."""
-        return str(self.document.get("currency", "EUR"))
+            said, expected = f"goal {goal}", "minimize: cost"
+            raise InputError("costs are compared", file, found=said, expected=expected)
 
     def slot(self, name: str) -> tuple[str, str]:
         """Return component and slot; InputError where the file states no value of it."""
@@ -100,12 +97,12 @@ class Plant:
             program = compile_blueprint(blueprint, folder)
             schedule, result = solve_program(program, self.options)
             if result.x is None:
-                return {"status": result.status, "verdict": "no plan", "cost": None} | {
-                    "reason": result.reason
-                }
+                found_none = {"verdict": "no plan", "reason": result.reason, "cost": None}
+                return {"status": result.status, **found_none, "unit": None}
             found = certify(problem, schedule, blueprint, folder=folder, name=self.file)
         cost = program.objective_at(result.x)
-        return {"status": result.status, "verdict": found.verdict, "cost": cost, "reason": None}
+        about: Json = {"status": result.status, "verdict": found.verdict, "reason": None}
+        return {**about, "cost": cost, "unit": found.objective["unit"] if found.objective else None}
 
     @cached_property
     def axis(self) -> TimeAxis:
@@ -125,7 +122,7 @@ class Plant:
     *stated("plan", "repair", pack=PACK),
     SECONDS,
     returns=shape(
-        "plant slot currency: text; sound derated at_least at_most: object; "
+        "plant slot: text; currency: text or null; sound derated at_least at_most: object; "
         "horizon_days: number; "
         "loss_by_day loss_by_day_least loss_by_day_most repair_cost: number or null; "
         "pays_back_days pays_back_days_least pays_back_days_most: number or null; "
@@ -170,7 +167,12 @@ def asset_derate(state: State, given: Json) -> Outcome:
         return None if repair is None or loss is None or loss <= 0 else repair / loss
 
     content: Json = {
-        **{"plant": given["plant"], "slot": given["slot"], "currency": plant.currency, **cases},
+        **{
+            "plant": given["plant"],
+            "slot": given["slot"],
+            "currency": cases["sound"]["unit"],
+            **cases,
+        },
         **{"horizon_days": days, "loss_by_day": losses[0], "loss_by_day_least": low},
         **{"loss_by_day_most": high, "repair_cost": repair, "pays_back_days": back(losses[0])},
         **{"pays_back_days_least": back(high), "pays_back_days_most": back(low), "notes": notes},
@@ -186,7 +188,7 @@ def asset_derate(state: State, given: Json) -> Outcome:
     *stated("plan only", "windows", pack=PACK),
     SECONDS,
     returns=shape(
-        "plant currency: text; best: text or null; without_work: object; "
+        "plant: text; currency: text or null; best: text or null; without_work: object; "
         "windows: list of object; notes: list of text"
     ),
     outside=True,
@@ -223,18 +225,17 @@ def asset_maintenance_window(state: State, given: Json) -> Outcome:
     notes = ["extra_cost is against the plan in which no work is done"]
     if not able:
         notes.append("no start leaves a plan: the plant cannot do without the component so long")
-    content = {"plant": given["plant"], "currency": plant.currency, "best": best}
+    content = {"plant": given["plant"], "currency": base["unit"], "best": best}
     return Outcome(plain({**content, "without_work": base, "windows": windows, "notes": notes}))
 
 
 def _place(plant: Plant, start: str) -> int:
     """Return the number of the period that a stamp is the start of."""
     axis = plant.axis
-    if axis.zone is not None:
-        local = datetime.fromisoformat(start).replace(tzinfo=ZoneInfo(axis.zone))
+    seconds = float(stamp_seconds((start,))[0][0])
+    if axis.zone is not None and np.isfinite(seconds):
+        local = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=ZoneInfo(axis.zone))
         seconds = local.timestamp()
-    else:
-        seconds = float(stamp_seconds((start,))[0][0])
     found = np.flatnonzero(np.abs(axis.edges[:-1] - seconds) < 1e-3)
     if not len(found):
         offset = "" if axis.zone is None else f" in {axis.zone}"

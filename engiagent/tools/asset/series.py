@@ -19,6 +19,7 @@ from engiagent.tools.asset.history import (
     HOUR,
     PACK,
     History,
+    history_asked,
     history_of,
     register,
     seconds_of,
@@ -31,6 +32,7 @@ from engiagent.tools.site.arguments import stated
 
 GROUP: Final = "asset"
 _DAY: Final = 24.0
+_MOST_PERIODS: Final = 1_000_000
 _LEAST_CALIBRATED: Final = 30
 _MODEL: Final = "gradient boosting (scikit-learn) on lags and calendar"
 
@@ -52,13 +54,13 @@ def conformal_width(residuals: Floats, level: float) -> float:
 def _fitted(features: Floats, target: Floats) -> Callable[[Floats], Floats]:
     try:
         from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import, an extra
+        from threadpoolctl import threadpool_limits
     except ImportError:
         expected = 'pip install "engiagent[asset]"'
-        raise InputError(
-            "forecasts need scikit-learn, which is absent", expected=expected
-        ) from None
+        raise InputError("scikit-learn is not installed", expected=expected) from None
     trees = HistGradientBoostingRegressor(max_iter=150, random_state=0, early_stopping=False)
-    trees.fit(features, target)
+    with threadpool_limits(1, "openmp"):  # so few rows are slower on many threads
+        trees.fit(features, target)
     return lambda given: np.asarray(trees.predict(given), dtype=np.float64)
 
 
@@ -66,6 +68,9 @@ def _filled(history: History, hours: float) -> tuple[Floats, Floats]:
     """Return starts [s] and means of all periods of a span, NaN where none was good."""
     starts, means = history.means(hours)
     places = np.round((starts - starts[0]) / (hours * HOUR)).astype(int)
+    if places[-1] > _MOST_PERIODS:
+        said = f"{places[-1]} periods of {hours:g} h"
+        raise InputError(said, history.sensor.data, expected=f"at most {_MOST_PERIODS}")
     values = np.full(places[-1] + 1, np.nan)
     values[places] = means
     return starts[0] + np.arange(len(values)) * hours * HOUR, values
@@ -89,12 +94,10 @@ def _calendar(starts: Floats) -> Floats:
 def tsfm_forecast(state: State, given: Json) -> Outcome:
     """Forecast a sensor with intervals of a stated level, and how often such intervals held.
 
-    It is tested on the last fifth of the history; error_of_last_day is that of repeating the
-    value a day before, which a forecast should beat.
+    The model is of the first three fifths of the history, the test on the last one.
+    error_of_last_day is that of repeating the value a day before, which a forecast should beat.
     """
-    history = history_of(
-        state.root, sensor_of(register(state.root, given["sensors"]), given["sensor"])
-    )
+    history = history_asked(state, given)
     hours, level = given["every"], given["level"]
     steps = max(1, round(given["horizon"] / hours))
     starts, values = _filled(history, hours)
@@ -120,15 +123,15 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
     ahead = starts[0] + coming * hours * HOUR
     asked = np.column_stack([*(values[coming - k] for k in lags), _calendar(ahead)])
     found = predict(asked)
-    # what is forecast stands on all but the calibration; its width on the newest residuals
-    width = max(width, conformal_width(residuals[cut[0] :], level))
+    coverage = float((np.abs(tested) <= width).mean())
+    width = conformal_width(residuals[cut[0] :], level)  # of all that the model has not seen
     notes = ["every period is forecast from what was known the whole horizon before it"]
     finite = np.isfinite(last_day)
     content = {
         **{"sensor": given["sensor"], "unit": str(history.sensor.unit), "model": _MODEL},
         **{"stamps": [stamp_of(s) for s in ahead], "values": found.tolist()},
         **{"low": (found - width).tolist(), "high": (found + width).tolist(), "level": level},
-        "measured_coverage": float((np.abs(tested) <= width).mean()),
+        "measured_coverage": coverage,
         "mean_absolute_error": float(np.abs(tested).mean()),
         "error_of_last_day": float(np.abs(last_day[finite]).mean()) if finite.any() else None,
         **{"tested_periods": len(tested), "notes": notes},
@@ -141,6 +144,8 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
 
 def _together(histories: Sequence[History], hours: float) -> tuple[Floats, list[Floats]]:
     """Return the starts that all have good readings in, and the means of each."""
+    if not hours > 0:
+        raise InputError("a sensor has no two readings at different times")
     found = [history.means(hours) for history in histories]
     starts = found[0][0]
     for other, _ in found[1:]:
@@ -163,15 +168,15 @@ def _together(histories: Sequence[History], hours: float) -> tuple[Floats, list[
 def tsfm_anomaly(state: State, given: Json) -> Outcome:
     """List periods in which a sensor is not what its drivers explain, at a stated false-alarm rate.
 
-    A model of the reference's first half gives residuals; those of its third quarter the threshold,
-    those of its last quarter the measured rate of false alarms.
+    Days of the reference are shared out in turn: of four two are for the model, one for the
+    threshold of its residuals, and one for the measured rate of false alarms.
     """
     known, hours, rate = register(state.root, given["sensors"]), given["every"], given["rate"]
     names = [given["sensor"], *given.get("drivers", ())]
     histories = [history_of(state.root, sensor_of(known, name)) for name in names]
     starts, (values, *drivers) = _together(histories, hours)
     features = np.column_stack([*drivers, _calendar(starts)[:, :1]])
-    sound = starts + hours * HOUR <= seconds_of(given["reference_last"], histories[0])
+    sound = starts + hours * HOUR <= seconds_of(given["reference_last"])
     where = np.flatnonzero(sound)
     if len(where) < 4 * _LEAST_CALIBRATED or sound.all():
         said = f"{len(where)} of {len(starts)} periods are of the reference"
@@ -248,9 +253,7 @@ def changes(values: Floats, most: int) -> list[int]:
 )
 def tsfm_change_points(state: State, given: Json) -> Outcome:
     """Find when the mean of a sensor changed, with the means before and after each change."""
-    history = history_of(
-        state.root, sensor_of(register(state.root, given["sensors"]), given["sensor"])
-    )
+    history = history_asked(state, given)
     starts, means = history.means(given["every"])
     if not 8 <= len(means) <= 5000:
         said = f"{len(means)} periods of {given['every']:g} h"
@@ -298,8 +301,8 @@ def asset_drift(state: State, given: Json) -> Outcome:
     starts, powers = starts[works], [p[works] for p in powers]
     explained = [e[works] for e in explained]
     ratio = np.log(powers[0] / powers[1]) if len(above) == 2 else np.log(powers[0])
-    sound = starts <= seconds_of(given["reference_last"], histories[0])
-    recent = starts >= seconds_of(given["recent_first"], histories[0])
+    sound = starts <= seconds_of(given["reference_last"])
+    recent = starts >= seconds_of(given["recent_first"])
     recent &= ~sound
     days = (starts // (_DAY * HOUR)).astype(int)
     groups = [np.unique(days[own]) for own in (sound, recent)]
