@@ -29,7 +29,7 @@ from engiagent.tools.grid.transmission import CASES
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import below, write_rows
 from engiagent.tools.registry import Json, Outcome, State, tool
-from engiagent.tools.site.arguments import stated
+from engiagent.tools.site.arguments import entries, stated
 from engiagent.units.words import Conventions
 
 GROUP: Final = "grid"
@@ -53,12 +53,6 @@ class Situation:
     loads: Mapping[str, complex] | None = None  # those that have a power of their own. [kVA]
     units: Mapping[str, complex] | None = None  # by node or bus. [kVA]
     share: float = 1.0  # of what the units have
-
-
-def entries(given: Sequence[str] | None) -> dict[str, str]:
-    """Return NAME=VALUE entries as a mapping."""
-    pairs = (text.partition("=") for text in given or ())
-    return {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
 def numbers(given: Sequence[str] | None, what: str) -> dict[str, float]:

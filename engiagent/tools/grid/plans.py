@@ -27,7 +27,6 @@ from engiagent.tools.grid.flows import (
     Situation,
     apply,
     bands_of,
-    entries,
     numbers,
     profiles_of,
     situated,
@@ -45,7 +44,7 @@ from engiagent.tools.grid.transmission import Case, executed, optimal_flow
 from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.places import write_rows
 from engiagent.tools.registry import Json, Outcome, State, tool
-from engiagent.tools.site.arguments import stated
+from engiagent.tools.site.arguments import entries, stated
 
 GROUP: Final = "grid"
 SAME: Final = 1e-6

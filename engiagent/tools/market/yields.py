@@ -16,12 +16,11 @@ from engiagent.io.weather import Weather, read_weather
 from engiagent.models.renewables import PVWATTS_LOSS, PvArray, WindTurbine
 from engiagent.plant.source import nearest
 from engiagent.study.economics.cashflow import Floats
-from engiagent.tools.grid.flows import entries
 from engiagent.tools.market.data import PACK
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import inside, write_rows
 from engiagent.tools.registry import Json, Outcome, State, tool
-from engiagent.tools.site.arguments import stated
+from engiagent.tools.site.arguments import entries, stated
 
 GROUP: Final = "market"
 _YEAR: Final = 2001

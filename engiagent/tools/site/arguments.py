@@ -70,6 +70,12 @@ def _argument(line: str) -> Argument:
     return Argument(name, {"type": "number", **limits}, about, kind, bool(need))
 
 
+def entries(given: Sequence[str] | None) -> dict[str, str]:
+    """Return NAME=VALUE entries as a mapping."""
+    pairs = (text.partition("=") for text in given or ())
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
 # -- slots of models ------------------------------------------------------------------------------
 
 _NESTED: Final = ("rc_network", "feeder")
