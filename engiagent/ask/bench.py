@@ -10,7 +10,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -170,14 +170,15 @@ def run_suite(
 ) -> list[Json]:
     """Return one row a run; what ``folder/runs.sqlite`` has is not run again.
 
-    A replay is done anew each time, from the exchanges of the runs in the folder.
+    A replay is done anew each time, from the exchanges of the runs in the folder, and writes there
+    nothing.
     """
     rows = []
-    with checkpoints(folder / "runs.sqlite") as store:
+    with nullcontext() if replay else checkpoints(folder / "runs.sqlite") as store:
         for cell, case in _cells(suite, asking.model or "cards"):
-            before = None if replay else stored(store, suite.digest, cell)
+            before = stored(store, suite.digest, cell) if store else None
             row = before or _row(case, cell, folder, asking, suite.without, replay=replay)
-            if before is None and not replay:
+            if store and before is None:
                 store_result(store, suite.digest, cell, row)
             rows.append(row)
             if on_run is not None:

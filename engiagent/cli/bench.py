@@ -16,11 +16,13 @@ from engiagent.cli import options
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.options import FILE, FOLDER
 from engiagent.cli.output import clean, print_json, say
+from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.text import corpus_root
 
 RESULTS: Final = Path("benchmarks") / "results" / "recorded.json"
 RECORDINGS: Final = Path("tests") / "recorded"
+RECORDED_QUESTIONS: Final = Path("tests") / "ask" / "recorded"
 
 
 @click.group()
@@ -47,13 +49,18 @@ def ask(
 ) -> int:
     """Ask the questions of SUITE in each way of planning, and score the answers by rule.
 
-    Without SUITE these are the questions on sites that come with engiagent.
+    Without SUITE these are the questions on sites that come with engiagent; with --replay those
+    that were recorded, in tests/ask/recorded.
     Finished runs are stored in DIR/runs.sqlite; the same suite again asks only what is missing.
     """
+    if replay and path is None and out is None:
+        path, out = RECORDED_QUESTIONS / "suite.yaml", RECORDED_QUESTIONS
     known, asking = load_questions(path or CASES), Asking(model, base_url)
+    folder = out or (Path("runs") / "ask" if path is None else path.with_suffix(""))
     if not replay:
         asking.ready()
-    folder = out or (Path("runs") / "ask" if path is None else path.with_suffix(""))
+    elif not folder.is_dir():
+        raise InputError("no recorded runs", str(folder), expected="their folder, by --out")
     found = run_questions(known, folder, asking, replay=replay, on_run=_say_case)
     planning = summary_of_questions(found)
     if as_json:

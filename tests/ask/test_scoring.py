@@ -146,7 +146,12 @@ def test_a_suite_is_scored_over_http_resumed_and_replayed(tmp_path: Path) -> Non
 
 def test_a_suite_without_recordings_scores_nothing(tmp_path: Path) -> None:
     given = ["bench", "ask", str(SUITE), "--replay", "--out", str(tmp_path / "none"), "--json"]
+    refused = CliRunner().invoke(app, given)
+    assert refused.exit_code == 2
+    assert "no recorded runs" in refused.stderr
+    (tmp_path / "none").mkdir()
     found = json.loads(CliRunner().invoke(app, given).stdout)["planning"]
+    assert list((tmp_path / "none").iterdir()) == []  # a replay writes nothing beside its runs
     assert all(way["pass_at_1"] == way["tool_recall"] == 0.0 for way in found.values())
 
 

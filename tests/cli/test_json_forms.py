@@ -54,7 +54,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("accept", "accept runs/a"),
     ("ask", "ask --plan plan.json --out answered"),
     ("trace", "trace answered"),
-    ("bench ask", "bench ask suite.yaml --replay --out none"),
+    ("bench ask", "bench ask suite.yaml --replay --out runs"),
     ("tool", "tool list_runs"),
     ("tool", "tool --list"),
 )
