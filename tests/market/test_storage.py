@@ -83,6 +83,20 @@ def test_a_day_ahead_earns_what_each_day_earns_by_hand(tmp_path: Path) -> None:
     assert found["years"][0]["verdict"] == "feasible"
 
 
+def test_at_its_break_even_capital_a_battery_earns_the_rate(tmp_path: Path) -> None:
+    prices = written(tmp_path / "p.csv", real_prices())
+    asked = {**BATTERY, "prices": prices, "rate": 0.06, "years": 12}
+    found = called(tmp_path, "battery_revenue", **asked)
+    flows = [-found["break_even_capital"], *[found["total"]] * 12]
+    assert called(tmp_path, "irr", flows=flows)["rates"] == [pytest.approx(0.06)]
+    size = BATTERY["power"] * BATTERY["duration"]
+    assert found["break_even_capital_energy"] == pytest.approx(found["break_even_capital"] / size)
+    alone = {**BATTERY, "prices": prices, "rate": 0.06}
+    refused = Session(tmp_path).call("battery_revenue", alone)
+    assert refused.status == "failed"
+    assert "rate and years belong together" in refused.content["error"]
+
+
 @given(
     prices=st.lists(st.integers(-80, 200), min_size=24, max_size=72),
     duration=st.sampled_from([0.5, 1.0, 4.0]),

@@ -28,18 +28,22 @@ _YEAR: Final = record(
 
 @tool(
     "read",
-    *stated("prices", "battery", "foresight", pack=PACK),
+    *stated("prices", "battery", "foresight", "payback", pack=PACK),
     returns=record(
         {"source": SOURCE, "currency": TEXT, "foresight": TEXT, "years": list_of(_YEAR)}
         | {"total": NUMBER, "capture_rate": maybe(NUMBER), "notes": TEXTS}
+        | {"break_even_capital": maybe(NUMBER), "break_even_capital_energy": maybe(NUMBER)}
     ),
 )
 def battery_revenue(state: State, given: Json) -> Outcome:
     """Find what a battery earns by arbitrage, exactly and checked, with its cycles and wear.
 
     It takes prices and changes none. With the foresight of a day it plans each day by itself; the
-    capture rate is the share of what it could have earned knowing all prices of the year.
+    capture rate is the share of what it could have earned knowing all prices of the year. With
+    ``rate`` and ``years``: what the whole battery, and a kWh of it, may cost to pay back.
     """
+    if ("rate" in given) != ("years" in given):
+        raise InputError("rate and years belong together", expected="both, or neither")
     series, source = series_of(state, given["prices"], given.get("prices_unit"))
     prices, currency = series.prices()
     storage = _storage(given, given["duration"])
@@ -60,6 +64,13 @@ def battery_revenue(state: State, given: Json) -> Outcome:
         notes.append("a day ends without regard for the next; what is stored then is carried over")
     content = {"source": source, "currency": currency, "foresight": given.get("foresight", "all")}
     content |= {"years": years, "total": total, "capture_rate": total / most if most > 0 else None}
+    worth = each = None
+    if "rate" in given:
+        earned = total / (len(prices) * series.step_hours / YEAR_HOURS)
+        worth = earned * annuity_factor(given["rate"], given["years"])
+        each = worth / (storage.power * storage.hours)
+        notes.append("paid back by what these prices earn by year, each year the same")
+    content |= {"break_even_capital": worth, "break_even_capital_energy": each}
     return Outcome(plain({**content, "notes": notes}))
 
 
