@@ -45,7 +45,7 @@ battery = {"power": 1000, "duration": 2, "round_trip": 0.85, "wear": 0.005}
 revenue = session.call("battery_revenue", {"prices": "de_2019#price", **battery}).content
 year = revenue["years"][0]
 print(
-    f"{year['earnings']:.0f} {revenue['currency']}, {year['cycles']:.0f} cycles, {year['verdict']}"
+    f"{year['earnings']:.0f} {revenue['unit']}, {year['cycles']:.0f} cycles, {year['verdict']}"
 )
 assert year["status"] == "optimal"
 

@@ -17,7 +17,10 @@ from engiagent.tools.registry import Json, tools
 from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
 from engiagent.units.words import Conventions
 
-_SUFFIXES: Final = {"percent": "%", "kwh": "kWh", "kw": "kW", "seconds": "s", "hours": "h"}
+_SUFFIXES: Final = {
+    **{"percent": "%", "rate": "1", "factor": "1", "cycles": "1", "periods": "1"},
+    **{"kw": "kW", "kwh": "kWh", "mwh": "MWh", "seconds": "s", "h": "h", "hours": "h"},
+}
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]+)\}")
 _PLAIN: Final = Conventions()
 STRUCK: Final = "[struck out]"

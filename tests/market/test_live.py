@@ -81,7 +81,7 @@ def test_prices_of_two_days_become_a_table_that_other_tools_read(
     assert statistics["mean_by_hour"] == pytest.approx(list(range(24)))
     battery = {"power": 10.0, "duration": 2.0, "round_trip": 1.0}
     revenue = called(tmp_path, "battery_revenue", prices="p.csv#price", foresight="day", **battery)
-    assert revenue["currency"] == "EUR"
+    assert revenue["unit"] == "EUR"
 
 
 def test_a_refusal_of_the_platform_does_not_show_the_key(

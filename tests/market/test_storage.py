@@ -90,7 +90,9 @@ def test_at_its_break_even_capital_a_battery_earns_the_rate(tmp_path: Path) -> N
     flows = [-found["break_even_capital"], *[found["total"]] * 12]
     assert called(tmp_path, "irr", flows=flows)["rates"] == [pytest.approx(0.06)]
     size = BATTERY["power"] * BATTERY["duration"]
-    assert found["break_even_capital_energy"] == pytest.approx(found["break_even_capital"] / size)
+    assert found["break_even_capital_energy"]["value"] == pytest.approx(
+        found["break_even_capital"] / size
+    )
     alone = {**BATTERY, "prices": prices, "rate": 0.06}
     refused = Session(tmp_path).call("battery_revenue", alone)
     assert refused.status == "failed"
@@ -179,7 +181,7 @@ def test_a_table_of_a_european_office_is_read(tmp_path: Path) -> None:
     found = called(tmp_path, "battery_revenue", prices_unit="ct_EUR/kWh", **asked)
     prices = np.array([5.5 + hour % 12 for hour in range(24)]) / 100
     assert found["total"] == pytest.approx(by_hand(prices), rel=1e-9)
-    assert found["currency"] == "EUR"
+    assert found["unit"] == "EUR"
     query = called(tmp_path, "market_query", sql='SELECT max("Preis [ct/kWh]") AS most FROM p')
     assert query["rows"] == [{"most": 16.5}]
 

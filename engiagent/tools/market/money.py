@@ -30,7 +30,7 @@ from engiagent.tools.site.arguments import stated
 
 GROUP: Final = "market"
 _BILL: Final = record(
-    {"rate": TEXT, "currency": TEXT, "total": NUMBER, "lines": by_name(NUMBER)}
+    {"rate": TEXT, "unit": TEXT, "total": NUMBER, "lines": by_name(NUMBER)}
     | {"months": list_of(record({"month": TEXT, "amount": NUMBER, "peak_kw": NUMBER}))}
     | {"imported_kwh": NUMBER, "exported_kwh": NUMBER, "assumptions": TEXTS}
 )
@@ -54,7 +54,7 @@ def _billed(state: State, given: Json, rate: str) -> Json:
         for month, amount, peak in zip(found.months, found.by_month, found.peak, strict=True)
     ]
     return {
-        **{"rate": rate, "currency": found.currency, "total": found.total},
+        **{"rate": rate, "unit": found.currency, "total": found.total},
         "lines": {name: float(amounts.sum()) for name, amounts in found.components.items()},
         **{"months": months, "imported_kwh": float(found.imported.sum())},
         **{"exported_kwh": float(found.exported.sum()), "assumptions": list(tariff.assumptions)},
@@ -87,7 +87,7 @@ def tariff_bill(state: State, given: Json) -> Outcome:
 def tariff_compare(state: State, given: Json) -> Outcome:
     """Bill a load by several rates, the cheapest first; it saves what the dearest costs more."""
     bills = sorted((_billed(state, given, rate) for rate in given["rates"]), key=_total)
-    kinds = {found["currency"] for found in bills}
+    kinds = {found["unit"] for found in bills}
     if len(kinds) > 1:
         raise InputError("the rates are in several currencies", found=", ".join(sorted(kinds)))
     content = {"cheapest": bills[0]["rate"], "saves": _total(bills[-1]) - _total(bills[0])}
@@ -107,9 +107,10 @@ _MONTH: Final = record({"month": TEXT, "energy_mwh": NUMBER, "payment": NUMBER, 
     "read",
     *stated("prices", "agreement", pack=PACK),
     returns=record(
-        {"sources": list_of(SOURCE), "currency": TEXT, "form": TEXT, "energy_mwh": NUMBER}
+        {"sources": list_of(SOURCE), "unit": TEXT, "form": TEXT, "energy_mwh": NUMBER}
         | {"settled_mwh": NUMBER, "market_value": NUMBER, "payment": NUMBER, "income": NUMBER}
-        | {"base_price": NUMBER, "capture_price": maybe(NUMBER), "capture_rate": maybe(NUMBER)}
+        | {"prices": record({"unit": TEXT, "base": NUMBER, "capture": maybe(NUMBER)})}
+        | {"capture_rate": maybe(NUMBER)}
         | {"months": list_of(_MONTH)}
     ),
 )
@@ -144,10 +145,10 @@ def ppa_settlement(state: State, given: Json) -> Outcome:
     total, value = float(energy.sum()), float(market.sum())
     base, capture = float(price.mean()), value / total if total else None
     content = {
-        **{"sources": [source, other], "currency": currency, "form": form, "energy_mwh": total},
+        **{"sources": [source, other], "unit": currency, "form": form, "energy_mwh": total},
         **{"settled_mwh": float(settled.sum()), "market_value": value},
-        **{"payment": float(payment.sum()), "income": float(income.sum()), "base_price": base},
-        **{"capture_price": capture, "months": rows},
+        **{"payment": float(payment.sum()), "income": float(income.sum()), "months": rows},
+        "prices": {"unit": f"{currency}/MWh", "base": base, "capture": capture},
         "capture_rate": None if capture is None or base == 0 else capture / base,
     }
     return Outcome(plain(content))

@@ -11,7 +11,6 @@ from engiagent.run.certify import certify
 from engiagent.solvers.arrays import SolutionArrays
 from engiagent.study.economics.arbitrage import YEAR_HOURS, Storage, YearOfArbitrage, arbitrage
 from engiagent.study.economics.cashflow import Floats, annuity_factor, annuity_payment
-from engiagent.study.economics.series import Series
 from engiagent.tools.market.data import PACK, SOURCE, series_of
 from engiagent.tools.modelling import plain
 from engiagent.tools.registry import Json, Outcome, State, tool
@@ -19,20 +18,23 @@ from engiagent.tools.site.arguments import stated
 
 GROUP: Final = "market"
 _MONEY: Final = ("earnings", "sales", "purchases", "wear_cost", "most_with_hindsight")
+_PRICE: Final = maybe(NUMBER)
 _YEAR: Final = record(
     {"year": TEXT, "status": TEXT, "verdict": TEXT, **dict.fromkeys(_MONEY, NUMBER)}
     | {"capture_rate": maybe(NUMBER), "charged_kwh": NUMBER, "discharged_kwh": NUMBER}
-    | {"cycles": NUMBER, "mean_sold": maybe(NUMBER), "mean_bought": maybe(NUMBER)}
+    | {"cycles": NUMBER, "mean_prices": record({"unit": TEXT, "sold": _PRICE, "bought": _PRICE})}
 )
+_BREAK_EVEN: Final = record({"unit": TEXT, "value": _PRICE})
+"""What a kWh of rated energy may cost."""
 
 
 @tool(
     "read",
     *stated("prices", "battery", "foresight", "payback", pack=PACK),
     returns=record(
-        {"source": SOURCE, "currency": TEXT, "foresight": TEXT, "years": list_of(_YEAR)}
+        {"source": SOURCE, "unit": TEXT, "foresight": TEXT, "years": list_of(_YEAR)}
         | {"total": NUMBER, "capture_rate": maybe(NUMBER), "notes": TEXTS}
-        | {"break_even_capital": maybe(NUMBER), "break_even_capital_energy": maybe(NUMBER)}
+        | {"break_even_capital": maybe(NUMBER), "break_even_capital_energy": _BREAK_EVEN}
     ),
 )
 def battery_revenue(state: State, given: Json) -> Outcome:
@@ -56,13 +58,13 @@ def battery_revenue(state: State, given: Json) -> Outcome:
         if given.get("foresight") == "day":
             days = series.parts(10)[own]
             found = _by_day(best, prices[own], storage, days, series.step_hours)
-        years.append(_year(found, best, prices[own], storage, series))
+        years.append(_year(found, best, prices[own], storage, series.step_hours, currency))
     most = sum(year["most_with_hindsight"] for year in years)
     total = sum(year["earnings"] for year in years)
     notes = ["each year starts at the least state of charge, and what is stored at its end is lost"]
     if given.get("foresight") == "day":
         notes.append("a day ends without regard for the next; what is stored then is carried over")
-    content = {"source": source, "currency": currency, "foresight": given.get("foresight", "all")}
+    content = {"source": source, "unit": currency, "foresight": given.get("foresight", "all")}
     content |= {"years": years, "total": total, "capture_rate": total / most if most > 0 else None}
     worth = each = None
     if "rate" in given:
@@ -70,7 +72,8 @@ def battery_revenue(state: State, given: Json) -> Outcome:
         worth = earned * annuity_factor(given["rate"], given["years"])
         each = worth / (storage.power * storage.hours)
         notes.append("paid back by what these prices earn by year, each year the same")
-    content |= {"break_even_capital": worth, "break_even_capital_energy": each}
+    content["break_even_capital"] = worth
+    content["break_even_capital_energy"] = {"unit": f"{currency}/kWh", "value": each}
     return Outcome(plain({**content, "notes": notes}))
 
 
@@ -109,10 +112,14 @@ def _by_day(
 
 
 def _year(
-    found: YearOfArbitrage, best: YearOfArbitrage, prices: Floats, storage: Storage, series: Series
+    found: YearOfArbitrage,
+    best: YearOfArbitrage,
+    prices: Floats,
+    storage: Storage,
+    step: float,
+    currency: str,
 ) -> Json:
     certificate = certify(None, found.schedule, found.blueprint, folder=Path(), name=found.year)
-    step = series.step_hours
     sold, bought = (found.power(way) * step for way in ("discharge", "charge"))
     sales, purchases = float(prices @ sold), float(prices @ bought)
     wear = storage.wear * float(sold.sum())
@@ -124,8 +131,11 @@ def _year(
         "capture_rate": found.earnings / best.earnings if best.earnings > 0 else None,
         **{"charged_kwh": float(bought.sum()), "discharged_kwh": float(sold.sum())},
         "cycles": float(sold.sum()) / np.sqrt(storage.round_trip) / usable,
-        "mean_sold": sales / float(sold.sum()) if sold.sum() > 0 else None,
-        "mean_bought": purchases / float(bought.sum()) if bought.sum() > 0 else None,
+        "mean_prices": {
+            "unit": f"{currency}/kWh",
+            "sold": sales / float(sold.sum()) if sold.sum() > 0 else None,
+            "bought": purchases / float(bought.sum()) if bought.sum() > 0 else None,
+        },
     }
 
 
@@ -133,7 +143,7 @@ def _year(
     "read",
     *stated("prices", "sizing", pack=PACK),
     returns=record(
-        {"source": SOURCE, "currency": TEXT, "energy_kwh": NUMBER, "duration_h": NUMBER}
+        {"source": SOURCE, "unit": TEXT, "energy_kwh": NUMBER, "duration_h": NUMBER}
         | {"status": TEXT, "verdict": TEXT, "earnings_by_year": NUMBER, "cost_by_year": NUMBER}
         | {
             "profit_by_year": NUMBER,
@@ -141,7 +151,7 @@ def _year(
             "capital": NUMBER,
             "net_present_value": NUMBER,
         }
-        | {"break_even_capital_energy": maybe(NUMBER), "days": COUNT, "notes": TEXTS}
+        | {"break_even_capital_energy": _BREAK_EVEN, "days": COUNT, "notes": TEXTS}
     ),
 )
 def battery_sizing(state: State, given: Json) -> Outcome:
@@ -173,12 +183,12 @@ def battery_sizing(state: State, given: Json) -> Outcome:
     if span < 0.99:
         notes.append(f"{span * 365:.0f} days of prices stand for a year")
     content = {
-        **{"source": source, "currency": currency, "energy_kwh": energy},
+        **{"source": source, "unit": currency, "energy_kwh": energy},
         **{"duration_h": energy / power, "status": found.status, "verdict": certificate.verdict},
         **{"earnings_by_year": earned, "cost_by_year": cost, "profit_by_year": earned - cost},
         "profit_bound": bound.earnings / span + yearly * energy - cost,
         **{"capital": capital, "net_present_value": (earned - fixed) * factor - capital},
-        "break_even_capital_energy": rest / energy if energy > 0 else None,
+        "break_even_capital_energy": {"unit": f"{currency}/kWh", "value": rest / energy},
         **{"days": round(span * 365), "notes": notes},
     }
     return Outcome(plain(content))
