@@ -6,11 +6,19 @@ indices first. What it exchanges with a bus is summed over units, and balanced i
 .. math:: \sum_b P_{s,b,t} + \dots = 0 \qquad \forall s, t
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any, Final
 
-from engiagent.blueprint.elements import ComponentDef, Core, FrozenMap
+from engiagent.blueprint.elements import (
+    ComponentDef,
+    ConstraintDef,
+    Core,
+    ExpressionDef,
+    FrozenMap,
+    VariableDef,
+)
 from engiagent.blueprint.grammar import references
 from engiagent.blueprint.placement import is_scenario, placement_of, respelled
 from engiagent.formulations.components.fragment import Fragment, Surroundings, wrong
@@ -77,32 +85,33 @@ def _spelled(
     for series in used:
         if around.over.get(owners[series], ()) != over:
             raise wrong(component, f"it uses {series} of {owners[series]}, whose indices differ")
-    return respelled(text, {}, dict.fromkeys(used, _names(over))) if over else text
+    return respelled(text, {}, dict.fromkeys(used, ", ".join(n for n, _ in over))) if over else text
+
+
+_TEXTS: Final[Mapping[type, tuple[str, ...]]] = {
+    VariableDef: ("lower", "upper", "where"),
+    ExpressionDef: ("expression", "where"),
+    ConstraintDef: ("expression", "where"),
+}
+"""Which fields of what a fragment adds are expressions."""
 
 
 def _repeated(
     fragment: Fragment, over: Indices, spelled: Callable[[str], str], core: Core
 ) -> Fragment:
     """Return a fragment with further indices; numbers computed for all units stay as they are."""
-
-    def bound(limit: float | str | None) -> float | str | None:
-        return spelled(limit) if isinstance(limit, str) else limit
-
-    def condition(text: str | None) -> str | None:
-        return None if text is None else spelled(text)
-
-    if not over:
-        for text in _texts(fragment):
-            spelled(text)
-        return fragment
     binders = tuple(f"{name} in {member}" for name, member in over)
     sets = {item.name: item for item in core.sets}
     scenarios = tuple(pair for pair in over if is_scenario(sets, pair[1]))
     units = [pair for pair in over if pair not in scenarios]
 
-    def total(text: str | None) -> str | None:
-        if text is None:
-            return None
+    def indexed(part: Any) -> Any:
+        fields = {field: getattr(part, field) for field in _TEXTS[type(part)]}
+        texts = {field: spelled(text) for field, text in fields.items() if isinstance(text, str)}
+        index = "forall" if isinstance(part, ConstraintDef) else "index"
+        return replace(part, **texts, **{index: (*binders, *getattr(part, index))})
+
+    def total(text: str) -> str:
         text = spelled(text)
         for name, member in units:
             text = f"sum({text} for {name} in {member})"
@@ -110,52 +119,17 @@ def _repeated(
 
     return replace(
         fragment,
-        variables=tuple(
-            replace(
-                v,
-                index=(*binders, *v.index),
-                lower=bound(v.lower),
-                upper=bound(v.upper),
-                where=condition(v.where),
-            )
-            for v in fragment.variables
-        ),
-        expressions=tuple(
-            replace(
-                e,
-                index=(*binders, *e.index),
-                expression=spelled(e.expression),
-                where=condition(e.where),
-            )
-            for e in fragment.expressions
-        ),
-        constraints=tuple(
-            replace(
-                c,
-                forall=(*binders, *c.forall),
-                expression=spelled(c.expression),
-                where=condition(c.where),
-            )
-            for c in fragment.constraints
-        ),
+        variables=tuple(map(indexed, fragment.variables)),
+        expressions=tuple(map(indexed, fragment.expressions)),
+        constraints=tuple(map(indexed, fragment.constraints)),
         terminals=tuple(
             replace(
                 t,
-                power=total(t.power) or t.power,
-                limit=total(t.limit),
-                floor=total(t.floor),
+                power=total(t.power),
+                limit=None if t.limit is None else total(t.limit),
+                floor=None if t.floor is None else total(t.floor),
                 scenarios=scenarios,
             )
             for t in fragment.terminals
         ),
     )
-
-
-def _texts(fragment: Fragment) -> Iterator[str]:
-    yield from (item.expression for item in fragment.expressions)
-    yield from (item.expression for item in fragment.constraints)
-    yield from (terminal.power for terminal in fragment.terminals)
-
-
-def _names(over: Indices) -> str:
-    return ", ".join(name for name, _ in over)

@@ -108,48 +108,32 @@ def file_values(d: ParameterDef, sets: Sets, folder: Path | None, labels: bool =
     if name == "*":
         columns, values = _wide(table, keys, wanted)
     else:
-        columns = [table.column(name)]
-        values = (_long if keys else _in_order)(table, columns[0], keys, wanted)
+        columns, values = [table.column(name)], wanted.empty()
+        cells = wanted.taken(columns[0])
+        values.reshape(-1)[_rows(table, keys, sets, f"{file}#{columns[0].name}")] = cells
     own_units = any(column.unit_text for column in columns)
     if isinstance(d.unit, FrozenMap) and not (labels or wanted.overridden or own_units):
         values = unify_units(values, d.unit, sets)
     return values
 
 
-def _in_order(
-    table: TableFile, column: TableColumn, keys: tuple[str, ...], wanted: Wanted
-) -> Array:
-    """Return a column whose rows are the elements of the only set, one after the other."""
-    if len(wanted.sets) > 1:
+def _rows(table: TableFile, keys: tuple[str, ...], sets: Sets, what: str) -> Ints | slice:
+    """Return, for each row, where it stands in the grid of the sets: by keys, or in their order."""
+    if keys:
+        return _rows_by_key(table, keys, sets)
+    if len(sets) > 1:
         raise ValueError(
             "a file column fills a parameter with one index; for several name the columns that "
             'hold the elements, as "keys": ["from", "to"]'
         )
-    size = wanted.sets[0].size if wanted.sets else 1
+    size = sets[0].size if sets else 1
     if table.rows != size:
-        needed = (
-            f"{wanted.sets[0].name} has {size} elements"
-            if wanted.sets
-            else "a single value is needed"
-        )
-        raise ValueError(f"{table.name}#{column.name} has {table.rows} rows, but {needed}")
-    values = wanted.taken(column)
-    if not wanted.sets:
-        return values.reshape(())
-    only = wanted.sets[0]
-    if only.axis is not None and only.root is only and only.kind == "time":
-        check_stamps(table, only.axis)
-    return values
-
-
-# -- long tables ----------------------------------------------------------------------------------
-
-
-def _long(table: TableFile, column: TableColumn, keys: tuple[str, ...], wanted: Wanted) -> Array:
-    """Return a column whose rows say by key columns which element they are for."""
-    values = wanted.empty()
-    values.reshape(-1)[_rows_by_key(table, keys, wanted.sets)] = wanted.taken(column)
-    return values
+        needed = f"{sets[0].name} has {size} elements" if sets else "a single value is needed"
+        raise ValueError(f"{what} has {table.rows} rows, but {needed}")
+    for only in sets:
+        if only.axis is not None and only.root is only and only.kind == "time":
+            check_stamps(table, only.axis)
+    return slice(None)
 
 
 def _rows_by_key(table: TableFile, keys: tuple[str, ...], sets: Sets) -> Ints:
@@ -266,7 +250,7 @@ def _wide(
     across = _set_across(rest, wanted.sets)
     down = tuple(s for s in wanted.sets if s is not wanted.sets[across])
     columns = _columns_of(wanted.sets[across], rest, table)
-    rows = _rows_by_key(table, keys, down) if keys else _rows_in_order(table, down)
+    rows = _rows(table, keys, down, table.name)
     values = wanted.empty()
     shape = [s.size for s in down]
     for position, column in enumerate(columns):
@@ -278,18 +262,6 @@ def _wide(
 
 def _is_stamps(column: TableColumn) -> bool:
     return column.is_text and parse_stamp(column.texts()[0]) is not None
-
-
-def _rows_in_order(table: TableFile, down: Sets) -> Ints:
-    if len(down) > 1:
-        raise ValueError("name the columns that hold the elements of each row in 'keys'")
-    only = down[0]
-    if table.rows != only.size:
-        text = f"{table.name} has {table.rows} rows, but {only.name} has {only.size} elements"
-        raise ValueError(text)
-    if only.root is only and only.kind == "time" and only.axis is not None:
-        check_stamps(table, only.axis)
-    return np.arange(table.rows, dtype=np.int64)
 
 
 def _set_across(columns: Sequence[TableColumn], sets: Sets) -> int:

@@ -165,12 +165,8 @@ class IndexSet:
     def _find_map(self, other: "IndexSet") -> Ints | None:
         if other is self:
             return self.everything
-        if self.root is other.root:
-            inverse = np.full(other.root.size, -1, dtype=np.int64)
-            inverse[other.in_root] = np.arange(other.size)
-            return inverse[self.in_root]
-        if other.root.periods_of is not None and other.root.periods_of.root is self.root:
-            # A period stands for its start.
+        periods = other.root.periods_of  # a period stands for its start
+        if self.root in (other.root, None if periods is None else periods.root):
             inverse = np.full(other.root.size, -1, dtype=np.int64)
             inverse[other.in_root] = np.arange(other.size)
             return inverse[self.in_root]

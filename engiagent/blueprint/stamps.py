@@ -2,29 +2,25 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from functools import wraps
 from typing import Final, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from engiagent.blueprint.timeaxis import Floats, Ints
+from engiagent.blueprint.timeaxis import Floats
 
 Read = TypeVar("Read")
 
 _PLAIN: Final = re.compile(
-    r"(?P<clock>\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?P<seconds>:\d\d)?)(?:[Zz]|[+-]\d\d:\d\d)?"
+    r"(?P<clock>\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?)(?:[Zz]|[+-]\d\d:\d\d)?"
 )
 _BY_DAY: Final = re.compile(
     r"(\d{1,2})([./])(\d{1,2})\2(\d{4})"
     r"(?:[T ,]{1,2}(\d{1,2}):(\d\d)(:\d\d)?(?:\s?([AaPp])[Mm])?\s?(Z|UTC|[+-]\d\d:?\d\d)?)?"
 )
-_OFFSET: Final = re.compile(r"[+-](?P<hours>[01]\d|2[0-3]):(?P<minutes>[0-5]\d)")
-_ZERO, _NEWLINE, _EPOCH = ord("0"), ord("\n"), datetime(1970, 1, 1)
-_PUNCTUATION = {4: "-", 7: "-", 13: ":", 16: ":"}
-Bytes = npt.NDArray[np.uint8]
+_EPOCH: Final = datetime(1970, 1, 1)
 
 
 def parse_stamp(text: str) -> datetime | None:
@@ -128,77 +124,27 @@ def plain_seconds(texts: tuple[str, ...]) -> tuple[Floats, bool] | None:
     match = _PLAIN.fullmatch(texts[0]) if texts else None
     if match is None:
         return None
-    letters = _letters(texts, len(texts[0]))
-    clock = match.end("clock")
-    if letters is None or not _well_formed(letters, clock):
+    rows, clock, joined = len(texts), match.end("clock"), "\n".join(texts) + "\n"
+    if len(joined) != rows * (match.end() + 1) or not joined.isascii():
         return None
-    year, month, day = (_number(letters, first, count) for first, count in ((0, 4), (5, 2), (8, 2)))
-    hour, minute = _number(letters, 11, 2), _number(letters, 14, 2)
-    second = _number(letters, 17, 2) if match["seconds"] else np.zeros_like(hour)
-    if np.any((month < 1) | (month > 12) | (hour > 23) | (minute > 59) | (second > 59)):
+    letters = np.frombuffer(joined.encode("ascii"), "S1").reshape(rows, -1)
+    # numpy reads a year with a sign and an offset behind the hour, too
+    if np.any(letters[:, 0] < b"0") or np.any(letters[:, (13, -1)] != (b":", b"\n")):
         return None
-    months = (year - 1970) * 12 + month - 1
-    begun, over = _days(months), _days(months + 1)
-    if np.any((day < 1) | (day > over - begun)):
+    try:
+        stamps = np.ascontiguousarray(letters[:, :clock]).view(f"S{clock}").reshape(rows)
+        seconds: Floats = stamps.astype("M8[s]").astype(np.float64)
+        if clock == match.end():
+            return seconds, False
+        suffixes = np.ascontiguousarray(letters[:, clock:-1]).view(f"S{match.end() - clock}")
+        distinct, which = np.unique(suffixes.reshape(rows), return_inverse=True)
+        offsets = np.array([_offset(suffix.decode("ascii")) for suffix in distinct.tolist()])
+    except ValueError:
         return None
-    total = (begun + day - 1) * 86400.0 + (hour * 3600 + minute * 60 + second)
-    if clock == letters.shape[1]:
-        return total, False
-    offsets = _offsets(letters[:, clock:])
-    return None if offsets is None else (total - offsets, True)
+    return seconds - offsets[which], True
 
 
-def _letters(texts: Sequence[str], length: int) -> Bytes | None:
-    """Return the characters, shape (texts, length); None when a text has another length."""
-    joined = "\n".join(texts) + "\n"
-    if len(joined) != len(texts) * (length + 1) or not joined.isascii():
-        return None
-    grid = np.frombuffer(joined.encode("ascii"), np.uint8).reshape(len(texts), length + 1)
-    return grid[:, :-1] if np.all(grid[:, -1] == _NEWLINE) else None
-
-
-def _well_formed(letters: Bytes, clock: int) -> bool:
-    """Whether every row has digits, and punctuation, where a stamp has them."""
-    for column in range(clock):
-        here = letters[:, column]
-        if column == 10:
-            right = (here == ord("T")) | (here == ord(" "))
-        elif column in _PUNCTUATION:
-            right = here == ord(_PUNCTUATION[column])
-        else:
-            right = (here - _ZERO) <= 9  # unsigned: what lies below zero is large
-        if not right.all():
-            return False
-    return True
-
-
-def _number(letters: Bytes, first: int, count: int) -> Ints:
-    value = np.zeros(len(letters), dtype=np.int64)
-    for column in range(first, first + count):
-        value = value * 10 + (letters[:, column] - _ZERO)
-    return value
-
-
-def _days(months: Ints) -> Ints:
-    """Return days since 1970 of the first days of months since 1970."""
-    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-
-
-def _offsets(suffixes: Bytes) -> Floats | float | None:
-    """Return offsets from UTC in seconds, one for all rows or one for each."""
-    texts = np.ascontiguousarray(suffixes).view(f"S{suffixes.shape[1]}").reshape(-1)
-    distinct, which = np.unique(texts, return_inverse=True)
-    found = [_offset(text.decode("ascii")) for text in distinct.tolist()]
-    if any(offset is None for offset in found):
-        return None
-    return np.asarray(np.array(found, dtype=np.float64)[which])
-
-
-def _offset(suffix: str) -> float | None:
-    if suffix in ("Z", "z"):
-        return 0.0
-    match = _OFFSET.fullmatch(suffix)
-    if match is None:
-        return None
-    size = 3600.0 * int(match["hours"]) + 60.0 * int(match["minutes"])
-    return -size if suffix[0] == "-" else size
+def _offset(suffix: str) -> float:
+    """Return the seconds by which clocks with a suffix such as Z or +02:00 are ahead of UTC."""
+    zone = datetime.fromisoformat(f"2000-01-01T00:00{suffix.upper()}").utcoffset()
+    return (zone or timedelta()).total_seconds()

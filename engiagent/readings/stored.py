@@ -23,8 +23,7 @@ from engiagent.io.schemawords import Json, fields, output
 from engiagent.readings.alignment import align
 from engiagent.readings.datafiles import shapes_of
 from engiagent.readings.horizon import move_horizon
-from engiagent.readings.moving import Move, mappings
-from engiagent.readings.order import check_order
+from engiagent.readings.moving import Move, check_order, mappings
 from engiagent.readings.reading import Gap, Missing, Reading
 from engiagent.text import Problem
 from engiagent.text.frontmatter import split_front_matter

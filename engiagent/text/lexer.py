@@ -76,7 +76,12 @@ def with_unit(text: str, token: Token, conventions: Conventions) -> Token:
     start, match, end = found
     span = (start, match.end)
     return replace(
-        token, end=end, unit=match.unit, unit_text=match.text, unit_span=span, kind=kind_of(match)
+        token,
+        end=end,
+        unit=match.unit,
+        unit_text=match.text,
+        unit_span=span,
+        kind=kind_of(match.unit, match.text),
     )
 
 
@@ -102,16 +107,13 @@ def unit_after(text: str, end: int, conventions: Conventions) -> tuple[int, Unit
     return None
 
 
-def kind_of(match: UnitMatch) -> QuantityKind:
+def kind_of(unit: Unit | None, written: str) -> QuantityKind:
     """Return the kind of a number with this unit."""
-    lower = match.text.lower()
+    lower = written.lower()
     if lower.startswith(("%", "percent", "per cent")):
         return "percent"
-    if lower.startswith("month"):
-        return "duration"
-    if match.unit is not None and match.unit.dimension == (("s", 1),):
-        return "duration"
-    return "number"
+    timed = unit is not None and unit.dimension == (("s", 1),)
+    return "duration" if timed or lower.startswith("month") else "number"
 
 
 _ARTICLE: Final = re.compile(r"(?i)an?\s{1,3}")

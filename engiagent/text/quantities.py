@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Final
 
 from engiagent.errors import InputError
-from engiagent.text.lexer import Token, tokens_of
-from engiagent.text.parts import Quantity, QuantityKind, Sentence, Span, Table
+from engiagent.text.lexer import Token, kind_of, tokens_of
+from engiagent.text.parts import Quantity, Sentence, Span, Table
 from engiagent.units.headers import split_header
 from engiagent.units.unit import Unit
 from engiagent.units.wordlists import listed
@@ -71,7 +71,7 @@ class _Reader:
                     if found is not None:
                         unit, text, span = found
                         quantity = replace(quantity, unit=unit, unit_text=text, unit_span=span)
-                        quantity = replace(quantity, kind=_kind(unit, text))
+                        quantity = replace(quantity, kind=kind_of(unit, text))
                     self.found.append(replace(quantity, table=(index, row, column)))
 
     def _table_unit(
@@ -155,14 +155,6 @@ def _is_numeric(text: str) -> bool:
 def _names_only(quantity: Quantity) -> bool:
     bare = quantity.kind == "number" and not quantity.unit_text
     return bare and quantity.exact.denominator == 1 and quantity.exact < 10_000
-
-
-def _kind(unit: Unit | None, written: str) -> QuantityKind:
-    if written.lower().startswith(("%", "percent", "per cent")):
-        return "percent"
-    if unit is not None and unit.dimension == (("s", 1),):
-        return "duration"
-    return "number"
 
 
 _RANGE: Final = re.compile(
