@@ -1,6 +1,5 @@
 """Blueprints for other tools, and their models as blueprints: ``emit`` and ``import``."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -8,15 +7,11 @@ import click
 from engiagent.blueprint import Blueprint
 from engiagent.cli import options
 from engiagent.cli.output import print_json, say, written
-from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.exchange import import_model as read
-from engiagent.formulations.exchange import write_lp, write_mps
-from engiagent.formulations.latex import emit_latex
 from engiagent.report import write_batch, write_report
 from engiagent.report.artefacts import holds_run
 from engiagent.run.inputs import problem_folder_of
-
-FORMS = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
+from engiagent.tools.planning import FORMS, emitted
 
 
 @click.command()
@@ -29,28 +24,8 @@ def emit(blueprint: Path, to: str, output: Path | None) -> None:
     pyomo, casadi and cvxpy are scripts that run without engiagent, lp and mps are model files for
     any solver, and latex is a document that says what the blueprint says.
     """
-    text = _emitter(to)(Blueprint.load(blueprint), problem_folder_of(blueprint))
+    text = emitted(Blueprint.load(blueprint), problem_folder_of(blueprint), to)
     written(text if text.endswith("\n") else f"{text}\n", output)
-
-
-def _emitter(form: str) -> Callable[[Blueprint, Path], str]:
-    """Return what writes a form; only that one's modules are loaded."""
-    if form == "pyomo":
-        from engiagent.formulations.pyomo_script import emit_pyomo
-
-        return emit_pyomo
-    if form == "casadi":
-        from engiagent.formulations.scripts.casadi_script import emit_casadi
-
-        return emit_casadi
-    if form == "cvxpy":
-        from engiagent.formulations.scripts.cvxpy_script import emit_cvxpy
-
-        return emit_cvxpy
-    if form == "latex":
-        return emit_latex
-    write = write_lp if form == "lp" else write_mps
-    return lambda blueprint, folder: write(compile_blueprint(blueprint, folder))
 
 
 @click.command()

@@ -2,13 +2,9 @@
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from engiagent.errors import EngiagentError, InternalError, SandboxError
 from engiagent.verify.verdicts import VERDICTS
-
-if TYPE_CHECKING:  # every command starts here; figures of a run bring numpy
-    from engiagent.agents.running import RunOutcome
 
 
 class ExitCode(IntEnum):
@@ -71,15 +67,6 @@ def of_error(error: Exception) -> ExitCode:
     if isinstance(error, InternalError) or not isinstance(error, EngiagentError):
         return ExitCode.INTERNAL
     return ExitCode.USAGE
-
-
-def of_outcome(outcome: "RunOutcome") -> ExitCode:
-    """Return the exit code of a run."""
-    if outcome.state == "interrupted":
-        return ExitCode.INTERRUPTED
-    if outcome.error is not None:
-        return of_error(outcome.error)
-    return of_verdict(outcome.verdict, outcome.solver_status)
 
 
 def table() -> str:

@@ -30,6 +30,8 @@ def _number(name: str, said: str, default: float | None = None) -> Decorator:
 
 _rate = _number("--rate", "Interest a year, as 0.08.")
 _flows = click.argument("flows", type=float, nargs=-1, required=True)
+_STORAGE: Final = ("hours", "round_trip", "least", "most")
+_BUSINESS: Final = ("fixed_costs", "fade", "residual")
 _storage = added(
     _number("--hours", "Rated energy over power, in h."),
     _number("--round-trip", "Efficiency there and back, as 0.81."),
@@ -40,7 +42,13 @@ _storage = added(
 _business = added(
     _number("--target", "Rate of return, as 0.13."),
     click.option("--years", type=options.COUNT, help="How long it lasts; the years of prices."),
-    _number("--fixed", "Fixed costs, money per kW and year.", 0.0),
+    click.option(
+        "--fixed",
+        "fixed_costs",
+        type=float,
+        default=0.0,
+        help="Fixed costs, money per kW and year.",
+    ),
     _number("--fade", "Part of earnings lost each year.", 0.0),
     _number("--residual", "Part of the capital left at the end.", 0.0),
 )
@@ -92,16 +100,9 @@ def irr(flows: tuple[float, ...], as_json: bool) -> None:
 @limits
 def battery(
     prices: str,
-    hours: float,
-    round_trip: float,
-    least: float,
-    most: float,
     wear: float,
     target: float,
     years: int | None,
-    fixed: float,
-    fade: float,
-    residual: float,
     unit: str | None,
     as_json: bool,
     **given: Any,
@@ -115,9 +116,8 @@ def battery(
     if not path:
         raise InputError("prices are named by file and column", found=prices, expected="a.csv#b")
     read = read_prices(Path(path), column, unit=unit)
-    storage = Storage(
-        power=1.0, hours=hours, round_trip=round_trip, least=least, most=most, wear=wear / 1000
-    )
+    rated, business = ({n: given.pop(n) for n in names} for names in (_STORAGE, _BUSINESS))
+    storage = Storage(power=1.0, wear=wear / 1000, **rated)
     about: dict[str, Any] = {"step_hours": read.step_hours, "options": solve_options(**given)}
     found = []
     for year, series in read.years.items():
@@ -125,9 +125,7 @@ def battery(
         earned = number(found[-1].earnings, read.currency)
         say(f"  {year}: earns {earned} per kW ({found[-1].status})")
     earnings = [one.earnings for one in found]
-    result = break_even_capital(
-        earnings, target, years, fixed_costs=fixed, fade=fade, residual=residual
-    )
+    result = break_even_capital(earnings, target, years, **business)
     _answer(
         as_json,
         f"{result.capital!r} {read.currency} per kW",

@@ -24,7 +24,11 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = dict(_examples())
 
 def dress(command: click.Command, path: tuple[str, ...] = ()) -> None:
     """Give a command, and those below it, examples and the options --quiet and --verbose."""
-    command.epilog = ending(" ".join(path), command.epilog)
+    parts = [] if command.epilog is None else [command.epilog]
+    if examples := EXAMPLES.get(" ".join(path)):
+        lines = [line for said, shown in examples for line in (f"  # {said}", f"  {shown}")]
+        parts.insert(0, "Examples:\n\n\b\n" + "\n".join(lines))
+    command.epilog = "\n\n".join(parts) or None
     if not isinstance(command, click.Group) or not path:
         command.params += [
             _loudness(["-q", "--quiet"], "quiet", "Say nothing but errors; results still come."),
@@ -48,16 +52,6 @@ def tree(
             yield from tree(command, (*above, name))
         else:
             yield (*above, name), command
-
-
-def ending(path: str, epilog: str | None) -> str | None:
-    """Return what stands below the options of a help page: examples, then what was there."""
-    parts = [] if epilog is None else [epilog]
-    examples = EXAMPLES.get(path, ())
-    if examples:
-        lines = [line for said, shown in examples for line in (f"  # {said}", f"  {shown}")]
-        parts.insert(0, "Examples:\n\n\b\n" + "\n".join(lines))
-    return "\n\n".join(parts) or None
 
 
 def _loudness(names: list[str], word: str, said: str) -> click.Option:

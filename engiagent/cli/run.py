@@ -14,17 +14,8 @@ from engiagent.agents.protocol import Budget
 from engiagent.agents.routing import Policy
 from engiagent.agents.running import RunOutcome
 from engiagent.cli import exit_codes, options
-from engiagent.cli.options import (
-    COUNT,
-    POSITIVE,
-    PROBLEM,
-    RUN,
-    added,
-    further_proofs,
-    limits,
-    parse_settings,
-    solve_options,
-)
+from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.options import COUNT, POSITIVE, PROBLEM, RUN, parse_settings, solve_options
 from engiagent.cli.output import number, percent, print_json, say, say_error, say_items, summary
 from engiagent.cli.verdicts import figures_line, observers, say_verdict
 from engiagent.errors import InputError
@@ -41,7 +32,7 @@ ENGINE_OPTIONS: Final = (
 )
 """The keywords in which the options arrive."""
 
-engines = added(
+engines = options.added(
     click.option(
         "--engine",
         type=click.Choice(("offline", "anthropic")),
@@ -98,8 +89,8 @@ engines = added(
 @options.settings()
 @engines
 @options.outputs
-@further_proofs
-@limits
+@options.further_proofs
+@options.limits
 def run(
     problem: Path | None,
     settings: tuple[str, ...],
@@ -160,8 +151,8 @@ def _resumed(asked: dict[str, Any], as_json: bool, explain: bool) -> int:
 @click.command(epilog=exit_codes.table())
 @click.argument("blueprint", type=click.Path(path_type=Path))
 @options.outputs
-@further_proofs
-@limits
+@options.further_proofs
+@options.limits
 def solve(
     blueprint: Path,
     out: Path | None,
@@ -204,13 +195,15 @@ def finish(outcome: RunOutcome, as_json: bool, *, explain: bool = False) -> int:
     if explain and outcome.choice is not None:
         for line in outcome.choice.splitlines():
             say(f"  {line}")
-    code, figures = exit_codes.of_outcome(outcome), outcome.figures
-    cut = (exit_codes.ExitCode.LIMIT, exit_codes.ExitCode.INTERRUPTED)
-    failed = outcome.error is not None or code in cut
+    figures = outcome.figures
     if outcome.error is not None:
+        code = exit_codes.of_error(outcome.error)
         say_error(f"engiagent: {outcome.error}")
     else:
+        code = exit_codes.of_verdict(outcome.verdict, outcome.solver_status)
         say_verdict(outcome, figures=figures_line(figures))
+    code = ExitCode.INTERRUPTED if outcome.state == "interrupted" else code
+    failed = outcome.error is not None or code in (ExitCode.LIMIT, ExitCode.INTERRUPTED)
     layers = ((outcome.certificate or {}).get("versions") or {}).get("sandbox")
     if layers is not None:
         say(f"  sandbox    {layers}")

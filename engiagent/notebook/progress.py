@@ -38,7 +38,7 @@ class Shown:
     def __exit__(self, *_: object) -> None:
         with self._lock:
             if self._handle is not None:
-                self._handle.update(_Note(""))
+                self._handle.update(_note(""), raw=True)
             elif self._dirty:
                 self._stream.write(f"\r{' ' * _WIDTH}\r")
                 self._stream.flush()
@@ -61,26 +61,18 @@ class Shown:
         line = f"{self._what}: {text}"
         with self._lock:
             if self._handle is not None:
-                self._handle.update(_Note(line))
+                self._handle.update(_note(line), raw=True)
             elif self._is_notebook:
                 from IPython import display
 
                 show: Any = display.display
-                self._handle = show(_Note(line), display_id=True)
+                self._handle = show(_note(line), raw=True, display_id=True)
             elif self._is_terminal:
                 self._stream.write(f"\r{line[:_WIDTH]:<{_WIDTH}}")
                 self._stream.flush()
                 self._dirty = True
 
 
-class _Note:
-    """A line of text as a notebook and as a console show it."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        return str(markup.paragraph(self._text))
+def _note(text: str) -> dict[str, str]:
+    """Return a line of text as a console and as a notebook show it."""
+    return {"text/plain": text, "text/html": str(markup.paragraph(text))}

@@ -1,14 +1,15 @@
 """Tools from a blueprint to a certificate: compiling, solving, checking and explaining."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from engiagent.errors import EngiagentError, InputError
+from engiagent.blueprint import Blueprint
+from engiagent.errors import InputError
 from engiagent.explain import Given, explain_result
 from engiagent.formulations.classify import classify
 from engiagent.formulations.compile import compile_blueprint
@@ -23,6 +24,7 @@ from engiagent.run.certify import certify, with_gaps
 from engiagent.run.folder import CERTIFICATE, SOLUTION
 from engiagent.run.proofs import find_best
 from engiagent.run.stages import computed, progress_text, solve_program, static_findings
+from engiagent.solvers.arrays import SolutionArrays
 from engiagent.solvers.result import Progress, SolveOptions, SolverResult
 from engiagent.solvers.solution import load_arrays, save_solution
 from engiagent.tools.modelling import SECONDS, Drafted, Posed, plain
@@ -33,6 +35,7 @@ from engiagent.tools.registry import (
     Json,
     Outcome,
     State,
+    Watch,
     declare_part,
     needed,
     shape,
@@ -44,7 +47,7 @@ from engiagent.verify.requirements import parse_requirements
 
 GROUP: Final = "plan"
 declare_part("program", Held("compile"))
-_FORMS: Final = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
+FORMS: Final = ("pyomo", "casadi", "cvxpy", "lp", "mps", "latex")
 _POSITIVE: Final[Json] = {"type": "number", "exclusiveMinimum": 0}
 _WAIT: Final = 60.0
 _ACCOUNT: Final = "account.json"
@@ -88,16 +91,10 @@ class Solved:
         return cls(schedule, result, own["columns"])
 
 
-def _save_certificate(certificate: Certificate, folder: Path) -> None:
-    write_atomic(folder / CERTIFICATE, certificate.to_json())
-
-
-def _load_certificate(folder: Path) -> Certificate:
-    return Certificate.from_json((folder / CERTIFICATE).read_text("utf-8"))
-
-
 declare_part("solution", Held("solve", (), Solved.save, Solved.load))
-declare_part("certificate", Held("check", (), _save_certificate, _load_certificate))
+declare_part(
+    "certificate", Held.text("check", CERTIFICATE, Certificate.to_json, Certificate.from_json)
+)
 
 
 @tool(
@@ -115,27 +112,21 @@ def compile(state: State, arguments: Json) -> Outcome:
     drafted: Drafted = state.get("blueprint")
     posed: Posed = state.get("problem")
     if drafted.blueprint.kind == "definitions":
-        return Outcome(compile_content(None, ()), {"program": None})
+        return Outcome({"kind": "definitions", "class": None}, {"program": None})
     found = static_findings(expand(drafted.blueprint), posed.folder)
     if found.error is not None:
         raise found.error
     program = compile_blueprint(drafted.blueprint, posed.folder)
-    return Outcome(compile_content(program, found.warnings), {"program": program})
-
-
-def compile_content(program: Program | None, warnings: Sequence[str]) -> Json:
-    """Return what a caller is told of a program; None stands for what is not compiled."""
-    if program is None:
-        return {"kind": "definitions", "class": None}
     kind = classify(program)
-    return {
+    content: Json = {
         "kind": "programme",
         "class": kind.problem_class,
         "convexity": kind.convexity,
         "columns": len(program.column_lower),
         "rows": len(program.row_lower),
-        "warnings": list(warnings),
+        "warnings": list(found.warnings),
     }
+    return Outcome(content, {"program": program})
 
 
 @tool(
@@ -162,29 +153,28 @@ def solve(state: State, arguments: Json) -> Outcome:
     drafted: Drafted = state.get("blueprint")
     if drafted.blueprint.kind == "definitions":
         schedule = computed(drafted.blueprint, state.get("problem").folder)
-        return Outcome(solve_content(schedule, None), {"solution": Solved(schedule, None)})
+        return Outcome({"status": "computed"}, {"solution": Solved(schedule, None)})
     names = {"memory_limit": "memory_limit_mb", "gap": "gap", "backend": "backend"}
     given = {field: arguments[name] for name, field in names.items() if name in arguments}
     options = SolveOptions(time_limit=arguments.get("time_limit", _WAIT), **given)
-    said, cancel = state.watch.said, state.watch.cancel
+    schedule, result = solve_watched(state.get("program"), options, state.watch)
+    content = {name: getattr(result, name) for name in ("status", "reason", "objective")}
+    unit, bound = (schedule.attrs.get(name) for name in ("objective_unit", "bound"))
+    content |= {"unit": unit, "bound": bound, "solver": result.solver}
+    return Outcome(plain(content), {"solution": Solved(schedule, result)})
+
+
+def solve_watched(
+    program: Program, options: SolveOptions, watch: Watch
+) -> tuple[SolutionArrays, SolverResult]:
+    """Solve while the caller hears how far it has come, and may stop it."""
 
     def listen(seen: Progress) -> None:
-        if said is not None:
-            said(seen.elapsed, progress_text(seen))
+        if watch.said is not None:
+            watch.said(seen.elapsed, progress_text(seen))
 
-    listener = None if said is None else listen
-    schedule, result = solve_program(state.get("program"), options, listener, cancel=cancel)
-    return Outcome(solve_content(schedule, result), {"solution": Solved(schedule, result)})
-
-
-def solve_content(schedule: Any, result: SolverResult | None) -> Json:
-    """Return what a caller is told of a solve; without a result it was computed."""
-    if result is None:
-        return {"status": "computed"}
-    found = {name: getattr(result, name) for name in ("status", "reason", "objective")}
-    unit, bound = (schedule.attrs.get(name) for name in ("objective_unit", "bound"))
-    content: Json = plain({**found, "unit": unit, "bound": bound, "solver": result.solver})
-    return content
+    listener = None if watch.said is None else listen
+    return solve_program(program, options, listener, cancel=watch.cancel)
 
 
 @tool(
@@ -277,23 +267,26 @@ def explain(state: State, arguments: Json) -> Outcome:
 
 @tool(
     "read",
-    needed("form", {"enum": list(_FORMS)}, "The form."),
-    returns=record({"form": {"enum": list(_FORMS)}, "text": TEXT}),
+    needed("form", {"enum": list(FORMS)}, "The form."),
+    returns=record({"form": {"enum": list(FORMS)}, "text": TEXT}),
     needs=("blueprint",),
     uses=("problem",),
 )
 def emit(state: State, arguments: Json) -> Outcome:
     """Return the blueprint in a form that other tools read."""
+    blueprint, folder = state.get("blueprint").blueprint, state.get("problem").folder
+    form = arguments["form"]
+    return Outcome({"form": form, "text": emitted(blueprint, folder, form)})
+
+
+def emitted(blueprint: Blueprint, folder: Path, form: str) -> str:
+    """Return a blueprint in one of :data:`FORMS`."""
     from engiagent.formulations.pyomo_script import emit_pyomo
     from engiagent.formulations.scripts.casadi_script import emit_casadi
     from engiagent.formulations.scripts.cvxpy_script import emit_cvxpy
 
-    blueprint, folder = state.get("blueprint").blueprint, state.get("problem").folder
-    form = arguments["form"]
     writers = {"pyomo": emit_pyomo, "casadi": emit_casadi, "cvxpy": emit_cvxpy, "latex": emit_latex}
     if form in writers:
-        return Outcome({"form": form, "text": writers[form](blueprint, folder)})
-    if blueprint.kind == "definitions":
-        raise EngiagentError(f"a blueprint of definitions has no form {form}")
+        return writers[form](blueprint, folder)
     write = write_lp if form == "lp" else write_mps
-    return Outcome({"form": form, "text": write(compile_blueprint(blueprint, folder))})
+    return write(compile_blueprint(blueprint, folder))

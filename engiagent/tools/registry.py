@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from engiagent.errors import EngiagentError, InputError
+from engiagent.io.files import write_atomic
 from engiagent.io.schemawords import fields, kind_of, record
 
 Access = Literal["read", "write"]
@@ -116,6 +117,17 @@ class Held:
     drops: tuple[Part, ...] = ()
     save: Callable[[Any, Path], None] | None = None
     load: Callable[[Path], Any] | None = None
+
+    @classmethod
+    def text(
+        cls, maker: str, file: str, write: Callable[[Any], str], read: Callable[[str], Any]
+    ) -> "Held":
+        """Return what is declared of a part that is stored as the text of a file."""
+        return cls(
+            maker,
+            save=lambda value, folder: write_atomic(folder / file, write(value)),
+            load=lambda folder: read((folder / file).read_text("utf-8")),
+        )
 
 
 PARTS: Final[dict[Part, Held]] = {}

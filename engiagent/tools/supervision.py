@@ -66,11 +66,6 @@ class Graph:
 
     nodes: tuple[Node, ...] = ()
 
-    def edges(self) -> tuple[tuple[int, int], ...]:
-        """Return the pairs of calls of which the second works from what the first made."""
-        found = {(call, k) for k, node in enumerate(self.nodes) for call in node.reads.values()}
-        return tuple(sorted(found))
-
     def signature(self) -> Counter[str]:
         """Return what is equal for two graphs that differ in the order of independent calls."""
         marks: list[str] = []

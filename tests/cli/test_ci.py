@@ -8,11 +8,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from ruamel.yaml import YAML
 
-from engiagent.cli.app import app
 from engiagent.cli.ci import SHOWN
+from tests.cli.asking import invoke
 
 ROOT = Path(__file__).parents[2]
 PROBLEMS = ("planning/rooftop_pv", "battery/market_hall_infeasible")
@@ -36,7 +36,7 @@ def damage(corpus: Path) -> None:
 
 
 def check(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["check", *map(str, arguments)])
+    return invoke("check", *arguments)
 
 
 def load(name: str) -> Any:

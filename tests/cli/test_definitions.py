@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from engiagent.cli.app import app
+from tests.cli.asking import invoke
 from tests.definitions.cases import blueprint, shortfall
 
 
@@ -19,28 +18,28 @@ def answer(tmp_path: Path) -> Path:
 
 def test_it_is_computed_and_reproduced_and_the_run_checks_alone(answer: Path) -> None:
     run = answer.parent / "run"
-    result = CliRunner().invoke(app, ["solve", str(answer), "--out", str(run), "--json"])
+    result = invoke("solve", answer, "--out", run, "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["verdict"] == "reproduced"
     assert (run / "report.html").exists()
-    assert CliRunner().invoke(app, ["check", str(run)]).exit_code == 0
-    assert CliRunner().invoke(app, ["check", str(answer)]).exit_code == 0
+    assert invoke("check", run).exit_code == 0
+    assert invoke("check", answer).exit_code == 0
 
 
 def test_a_changed_result_is_found(answer: Path) -> None:
     import xarray
 
     run = answer.parent / "run"
-    CliRunner().invoke(app, ["solve", str(answer), "--out", str(run)])
+    invoke("solve", answer, "--out", run)
     with xarray.open_dataset(run / "solution.nc") as stored:
         changed = stored.load()
     name = "surplus"
     changed[name].values.flat[7] += 1.0
     changed.to_netcdf(run / "solution.nc")
-    assert CliRunner().invoke(app, ["check", str(run)]).exit_code == 1
+    assert invoke("check", run).exit_code == 1
 
 
 def test_there_is_no_script_of_it(answer: Path) -> None:
-    result = CliRunner().invoke(app, ["emit", str(answer), "--to", "lp"])
+    result = invoke("emit", answer, "--to", "lp")
     assert result.exit_code == 2
     assert "computed, not optimised" in result.stderr

@@ -6,9 +6,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from engiagent.cli.app import app
+from tests.cli.asking import invoke
 
 ROOT = Path(__file__).parents[2]
 HOURS = range(24)
@@ -53,10 +53,6 @@ def schedule(path: Path, *, charge: float, at: int = 3) -> Path:
     return path
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)))
-
-
 def paths(result: Result) -> dict[str, int]:
     """Return the exit code of each thing that was checked."""
     found = json.loads(result.stdout)
@@ -64,13 +60,13 @@ def paths(result: Result) -> dict[str, int]:
 
 
 def test_everything_below_a_folder_is_checked(depot: Path) -> None:
-    assert run("run", depot, "--out", "runs/first").exit_code == 0
+    assert invoke("run", depot, "--out", "runs/first").exit_code == 0
     other = Path("sites/copy")
     shutil.copytree(depot, other)
     schedule(other / "schedule.csv", charge=20)
     schedule(other / "schedule_of_june.csv", charge=70)
     Path("sites/notes.md").write_text("Nothing to plan here.", "utf-8")
-    result = run("check", ".", "--json")
+    result = invoke("check", ".", "--json")
     assert paths(result) == {
         "runs/first": 0,
         "sites/copy/schedule.csv": 0,
@@ -83,10 +79,10 @@ def test_everything_below_a_folder_is_checked(depot: Path) -> None:
 
 
 def test_a_tampered_run_below_a_folder_fails(depot: Path) -> None:
-    assert run("run", depot, "--out", "runs/first").exit_code == 0
+    assert invoke("run", depot, "--out", "runs/first").exit_code == 0
     file = Path("runs/first/certificate.json")
     file.write_text(file.read_text("utf-8").replace('"value": ', '"value": 1'), "utf-8")
-    result = run("check", ".", "--json")
+    result = invoke("check", ".", "--json")
     assert paths(result)["runs/first"] == 1
     assert result.exit_code == 1
 
@@ -94,7 +90,7 @@ def test_a_tampered_run_below_a_folder_fails(depot: Path) -> None:
 def test_a_text_that_nothing_can_judge_fails(depot: Path) -> None:
     shutil.copytree(ROOT / "problems/battery/merchant_day", "sites/prose")
     shutil.rmtree("sites/prose/expert")
-    result = run("check", "sites", "--json")
+    result = invoke("check", "sites", "--json")
     assert paths(result) == {"sites/depot": 0, "sites/prose": 2}
     assert "nothing to check the problem against" in result.stderr
 
@@ -102,7 +98,7 @@ def test_a_text_that_nothing_can_judge_fails(depot: Path) -> None:
 def test_a_schedule_that_stands_alone_fails(depot: Path) -> None:
     Path("plans").mkdir()
     schedule(Path("plans/schedule.csv"), charge=20)
-    result = run("check", ".", "--json")
+    result = invoke("check", ".", "--json")
     assert paths(result)["plans/schedule.csv"] == 2
     assert "nothing beside this schedule" in result.stderr
 
@@ -117,7 +113,7 @@ def test_plant_files_by_any_name_are_found_with_their_schedule(depot: Path) -> N
         (Path(name) / "compose.yml").write_text("services:\n  horizon: {}\n", "utf-8")
     schedule(Path("north/schedule.csv"), charge=70)
     (depot / "site_b.yaml").write_text(block.replace("100 kWh", "100 kW"), "utf-8")
-    result = run("check", ".", "--json")
+    result = invoke("check", ".", "--json")
     assert paths(result) == {
         "north/north.yaml": 0,
         "north/schedule.csv": 1,
@@ -126,18 +122,18 @@ def test_plant_files_by_any_name_are_found_with_their_schedule(depot: Path) -> N
         "south/south.yaml": 0,
     }
     assert "a value in kWh" in result.stderr
-    assert run("lint", ".").exit_code != 0
+    assert invoke("lint", ".").exit_code != 0
 
 
 def test_of_two_schedules_both_are_checked(depot: Path) -> None:
     bad, good = (schedule(Path(f"{k}.csv"), charge=k) for k in (70, 20))
     given = ("--solution", bad, "--solution", good)
-    result = run("check", depot, *given, "--json", "--junit", "j.xml")
+    result = invoke("check", depot, *given, "--json", "--junit", "j.xml")
     assert paths(result) == {"70.csv": 1, "20.csv": 0}
     assert result.exit_code == 1
     cases = ElementTree.parse("j.xml").getroot().findall("testcase")
     assert all(float(case.get("time", "0")) > 0 for case in cases)
-    assert run("check", depot, *given, "--out", "kept").exit_code == 2
+    assert invoke("check", depot, *given, "--out", "kept").exit_code == 2
     assert not Path("kept").exists()
 
 
@@ -155,7 +151,7 @@ def test_a_schedule_is_told_how_far_it_is_from_the_best(
     rows = [f"2025-07-01 {h:02}:00,{','.join(str(v[h]) for v in hours.values())}" for h in HOURS]
     plan = depot / "mine.csv"
     plan.write_text("\n".join([",".join(["time", *hours]), *rows]), "utf-8")
-    found = run("check", depot, "--solution", plan, "--json")
+    found = invoke("check", depot, "--solution", plan, "--json")
     told = json.loads(found.stdout)["best"]
     worse = 0 if share == 0 else 90 * 0.2
     assert told["value"] == pytest.approx(best)
@@ -167,15 +163,15 @@ def test_a_schedule_is_told_how_far_it_is_from_the_best(
     assert figures["objective", None] == pytest.approx(best + worse)
     assert figures["charged", "battery"] == pytest.approx(sum(hours["battery.charge"]))
     assert figures["import", "grid"] == pytest.approx(24 * 20)
-    run("check", depot, "--solution", plan, "--out", "kept")
-    again = json.loads(run("check", "kept", "--json").stdout)
+    invoke("check", depot, "--solution", plan, "--out", "kept")
+    again = json.loads(invoke("check", "kept", "--json").stdout)
     for name in ("best", "figures"):
         assert again[name] == json.loads(found.stdout)[name]
 
 
 def test_a_violation_is_shown_beside_the_text(depot: Path) -> None:
     schedule(depot / "schedule.csv", charge=70, at=5)
-    result = run("check", "sites", "--github")
+    result = invoke("check", "sites", "--github")
     found = [line for line in result.stderr.splitlines() if line.startswith("::error ")]
     text = "file=sites/depot/problem.md,"
     assert any(text in line and "bounds of battery_charge" in line for line in found)
@@ -183,7 +179,7 @@ def test_a_violation_is_shown_beside_the_text(depot: Path) -> None:
 
 def test_a_file_that_cannot_be_read_has_no_count_of_errors(tmp_path: Path) -> None:
     (tmp_path / "blueprint.json").write_text("{", "utf-8")
-    result = run("lint", tmp_path / "blueprint.json")
+    result = invoke("lint", tmp_path / "blueprint.json")
     assert result.exit_code == 2
     assert "cannot be read" in result.stderr
     assert "0 error(s)" not in result.stderr
@@ -195,5 +191,5 @@ def test_an_error_leaves_no_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("x.json").write_text("{", "utf-8")
-    assert run(*command, "--out", "kept").exit_code == 2
+    assert invoke(*command, "--out", "kept").exit_code == 2
     assert not Path("kept").exists()

@@ -5,16 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from engiagent.cli.app import app
+from tests.cli.asking import invoke
 
 PAGE = Path(__file__).parents[2] / "docs" / "foreign-schedules.md"
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def blueprint(folder: Path) -> Path:
@@ -29,16 +24,16 @@ def test_a_kept_check_is_verified_with_the_same_reading(tmp_path: Path) -> None:
     path = blueprint(tmp_path)
     (tmp_path / "latest.csv").symlink_to("utc.csv")
     asked = ("--solution", tmp_path / "latest.csv", "--map", tmp_path / "map.yaml")
-    kept = call("check", path, *asked, "--out", tmp_path / "kept")
+    kept = invoke("check", path, *asked, "--out", tmp_path / "kept")
     assert kept.exit_code == 0, kept.output
-    again = call("check", tmp_path / "kept", "--json")
+    again = invoke("check", tmp_path / "kept", "--json")
     found = json.loads(again.stdout)
     assert (again.exit_code, found["verified"], found["differences"]) == (0, True, [])
     record = json.loads((tmp_path / "kept" / "run.json").read_text())
     assert record["asked"]["reading"]["zone"] == "UTC"
     record["asked"]["reading"]["zone"] = "Europe/Berlin"
     (tmp_path / "kept" / "run.json").write_text(json.dumps(record))
-    assert call("check", tmp_path / "kept", "--json").exit_code != 0
+    assert invoke("check", tmp_path / "kept", "--json").exit_code != 0
 
 
 @pytest.mark.parametrize(
@@ -54,7 +49,7 @@ def test_a_kept_check_is_verified_with_the_same_reading(tmp_path: Path) -> None:
 )
 def test_a_wrong_option_is_told(tmp_path: Path, options: tuple[str, ...], words: str) -> None:
     path = blueprint(tmp_path)
-    result = call("check", path, "--solution", tmp_path / "utc.csv", *options)
+    result = invoke("check", path, "--solution", tmp_path / "utc.csv", *options)
     assert result.exit_code == 2
     assert words in result.output
     assert "Traceback" not in result.output
@@ -62,7 +57,7 @@ def test_a_wrong_option_is_told(tmp_path: Path, options: tuple[str, ...], words:
 
 def test_options_of_a_schedule_need_one(tmp_path: Path) -> None:
     for options in (("--map", "a=b"), ("--hold",), ("--labels", "end"), ("--unit", "a=kW")):
-        result = call("check", blueprint(tmp_path), *options)
+        result = invoke("check", blueprint(tmp_path), *options)
         assert result.exit_code == 2
         assert "needs --solution" in result.output
 
@@ -70,5 +65,5 @@ def test_options_of_a_schedule_need_one(tmp_path: Path) -> None:
 def test_the_command_line_goes_before_the_file(tmp_path: Path) -> None:
     path = blueprint(tmp_path)
     asked = ("--solution", tmp_path / "utc.csv", "--map", tmp_path / "map.yaml")
-    result = call("check", path, *asked, "--unit", "ch=kW", "--unit", "dis=kW")
+    result = invoke("check", path, *asked, "--unit", "ch=kW", "--unit", "dis=kW")
     assert "0.0629 EUR" in result.output

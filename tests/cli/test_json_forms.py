@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from engiagent.cli.app import app
@@ -15,6 +14,7 @@ from engiagent.cli.help import tree
 from engiagent.errors import InputError
 from engiagent.tools.schemas import PRINTED, STORED, schema_of
 from engiagent.tools.schemas.page import page
+from tests.cli.asking import invoke
 
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "problems/battery/merchant_day"
@@ -69,7 +69,7 @@ ELSEWHERE = {
 
 
 def ask(words: str) -> dict[str, Any]:
-    result = CliRunner().invoke(app, [*words.split(), "--json"])
+    result = invoke(*words.split(), "--json")
     assert result.exit_code != 70, result.stderr
     found: dict[str, Any] = json.loads(result.stdout)
     return found
@@ -148,12 +148,12 @@ def test_the_page_is_what_the_schemas_say() -> None:
 
 
 def test_the_command_prints_each_of_them() -> None:
-    names = CliRunner().invoke(app, ["schema", "--list"]).stdout
+    names = invoke("schema", "--list").stdout
     for name in (*PRINTED, *STORED):
         assert f"{name} " in names
-        printed = CliRunner().invoke(app, ["schema", name]).stdout
+        printed = invoke("schema", name).stdout
         assert json.loads(printed) == schema_of(name)
-    assert CliRunner().invoke(app, ["schema", "run", "--list"]).exit_code == 2
+    assert invoke("schema", "run", "--list").exit_code == 2
 
 
 def test_records_of_runs_are_as_their_schema_has_them(folder: Path) -> None:

@@ -7,15 +7,15 @@ from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engiagent.blueprint.explanations import explanations
-from engiagent.cli.app import app
 from engiagent.io.jsonplaces import JsonPlaces
 from engiagent.io.jsontext import dumps_canonical
 from tests.blueprints import DAY, constraint, document, variable
+from tests.cli.asking import invoke
 
 ROOT = Path(__file__).parents[2]
 # The schema of OASIS without its descriptions.
@@ -39,7 +39,7 @@ def write(path: Path, core: dict[str, Any], indent: int | None = 2) -> Path:
 
 
 def lint(*args: object) -> Result:
-    return CliRunner().invoke(app, ["lint", *map(str, args)])
+    return invoke("lint", *args)
 
 
 def finding(path: Path, code: str) -> dict[str, Any]:

@@ -9,31 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from engiagent.cli.app import app
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.verify.certificate import SEAL, certificate_schema, seal_of
+from tests.cli.asking import invoke
 
 PROBLEM = Path(__file__).parents[2] / "problems" / "battery" / "merchant_day"
 
 
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
 def verify(run: Path, *more: object) -> tuple[int, dict[str, Any]]:
-    result = call("check", "--certificate", run / "certificate.json", *more, "--json")
+    result = invoke("check", "--certificate", run / "certificate.json", *more, "--json")
     return result.exit_code, json.loads(result.stdout)
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    assert call("run", PROBLEM, "--out", folder).exit_code == 0
+    assert invoke("run", PROBLEM, "--out", folder).exit_code == 0
     return folder
 
 
@@ -67,7 +62,7 @@ def test_a_certificate_is_verified_wherever_its_folder_lies(run: Path) -> None:
 
 
 def test_the_schema_is_printed() -> None:
-    printed = json.loads(call("schema", "--certificate").stdout)
+    printed = json.loads(invoke("schema", "--certificate").stdout)
     assert printed == certificate_schema()
     Draft202012Validator.check_schema(printed)
 
@@ -87,7 +82,7 @@ def test_a_certificate_with_any_value_changed_does_not_verify(
     at[place[-1]] = changed(at[place[-1]])
     try:
         path.write_text(dumps_canonical(stored))
-        result = call("check", "--certificate", path, "--json")
+        result = invoke("check", "--certificate", path, "--json")
     finally:
         path.write_text(whole)
     assert result.exit_code in (1, 2)
@@ -162,22 +157,22 @@ def test_a_certificate_does_not_verify_with_a_changed_input(run: Path, name: str
 
 def test_the_same_inputs_elsewhere_verify_and_others_do_not(run: Path, tmp_path: Path) -> None:
     certificate = shutil.copy(run / "certificate.json", tmp_path / "received.json")
-    result = call("check", run, "--certificate", certificate, "--json")
+    result = invoke("check", run, "--certificate", certificate, "--json")
     assert (result.exit_code, json.loads(result.stdout)["verified"]) == (0, True)
     other = tmp_path / "other"
     office = PROBLEM.parents[1] / "thermal" / "office_heat_pump"
-    assert call("run", office, "--out", other).exit_code == 0
-    assert call("check", other, "--certificate", certificate).exit_code == 1
+    assert invoke("run", office, "--out", other).exit_code == 0
+    assert invoke("check", other, "--certificate", certificate).exit_code == 1
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '{"schema": "engiagent-certificate/2"}'])
 def test_what_is_no_certificate_is_refused_by_name(run: Path, content: str) -> None:
     (run / "certificate.json").write_text(content)
-    result = call("check", "--certificate", run / "certificate.json")
+    result = invoke("check", "--certificate", run / "certificate.json")
     assert result.exit_code == 2
     assert "certificate.json" in result.stderr
     assert "Traceback" not in result.output
-    assert call("check", "--certificate", run / "absent.json").exit_code == 2
+    assert invoke("check", "--certificate", run / "absent.json").exit_code == 2
 
 
 def test_the_check_of_a_foreign_schedule_can_be_kept_and_verified(
@@ -190,7 +185,7 @@ def test_the_check_of_a_foreign_schedule_can_be_kept_and_verified(
     table.reset_index(drop=True).to_csv(schedule, index=False)
     out = tmp_path / "kept"
     columns = ("--map", "battery.charge=P_in", "--map", "battery.discharge=P_out")
-    made = call("check", PROBLEM, "--solution", schedule, *columns, "--out", out, "--json")
+    made = invoke("check", PROBLEM, "--solution", schedule, *columns, "--out", out, "--json")
     assert made.exit_code == 0, made.output
     moved = shutil.move(out, tmp_path / "moved")
     code, found = verify(Path(moved))
@@ -200,4 +195,4 @@ def test_the_check_of_a_foreign_schedule_can_be_kept_and_verified(
     text[-1] = "5.0,0.0"
     (Path(moved) / "schedule.csv").write_text("\n".join(t for t in text if t) + "\n")
     assert verify(Path(moved))[0] == 1
-    assert call("check", PROBLEM, "--solution", schedule, *columns, "--out", moved).exit_code == 2
+    assert invoke("check", PROBLEM, "--solution", schedule, *columns, "--out", moved).exit_code == 2

@@ -1,21 +1,17 @@
 """What small blueprints come to, from the file to the certificate."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from engiagent.cli.app import app
 from tests.cli import blueprints
+from tests.cli.asking import answer, invoke
 
 
 def verdict(tmp_path: Path, **core: Any) -> dict[str, Any]:
     path = blueprints.write(tmp_path / "blueprint.json", **core)
-    result = CliRunner().invoke(app, ["solve", str(path), "--out", str(tmp_path / "run"), "--json"])
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    return answer(invoke("solve", path, "--out", tmp_path / "run", "--json"))
 
 
 @pytest.mark.parametrize(("unit", "least"), [("degC", 12.0), ("degF", 53.6)])

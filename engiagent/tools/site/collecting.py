@@ -51,12 +51,6 @@ class Kind:
     models: tuple[str, ...] = ()
 
     @property
-    def changed(self) -> tuple[Argument, ...]:
-        """What an update takes."""
-        own = (a for a in self.arguments if a.name != "kind")
-        return (self.meant, *(replace(a, required=False) for a in own))
-
-    @property
     def meant(self) -> Argument:
         """Which entry a call is about."""
         return Argument("id", ID, f"Which {self.noun}; the selected or only one without it.")
@@ -106,21 +100,23 @@ def adding(
         return kind.put(draft, given["id"], kind.fill(draft, {}, {**dict(fixed), **given}))
 
 
+def changing(kind: Kind, name: str, about: str, *arguments: Argument) -> None:
+    """Register a tool that changes an entry in what is given."""
+
+    @written(kind, kind.meant, *arguments, name=name, about=about)
+    def change(state: State, given: Json) -> Outcome:
+        draft = Draft.of(state)
+        own = kind.of(draft, given.get("id"))
+        entry = draft.document[kind.section][own]
+        return kind.put(draft, own, kind.fill(draft, entry, {**given, "id": own}))
+
+
 def grammar(kind: Kind) -> None:
     """Register update, remove, query and select of a group."""
     removing(kind)
-
-    @written(
-        kind,
-        *kind.changed,
-        name="update",
-        about=f"Change a {kind.noun} of the active configuration; what is not given stays.",
-    )
-    def update(state: State, given: Json) -> Outcome:
-        draft = Draft.of(state)
-        name = kind.of(draft, given.get("id"))
-        entry = draft.document[kind.section][name]
-        return kind.put(draft, name, kind.fill(draft, entry, {**given, "id": name}))
+    about = f"Change a {kind.noun} of the active configuration; what is not given stays."
+    own = (replace(a, required=False) for a in kind.arguments if a.name != "kind")
+    changing(kind, "update", about, *own)
 
     @tool(
         "read",
@@ -371,27 +367,10 @@ def _register() -> None:
     for kind in (CLUSTER, changed, ENVIRONMENT, HVAC_SYSTEM, DER_SYSTEM):
         grammar(kind)
     for kind in (HVAC_SYSTEM, DER_SYSTEM):
-        _assigning(kind)
+        about = f"Assign a {kind.noun} to buildings; the first says on which cluster it is."
+        changing(kind, "assign_to_buildings", about, *stated("assigned to buildings"))
     zone = Kind("building", "zone", "components", (), _component, lambda e: "domain" in e)
     removing(zone, "remove_zone")
-
-
-def _assigning(kind: Kind) -> None:
-    @written(
-        kind,
-        kind.meant,
-        *stated("assigned to buildings"),
-        name="assign_to_buildings",
-        about=f"Assign a {kind.noun} to buildings; the first says on which cluster it is.",
-    )
-    def assign(state: State, given: Json) -> Outcome:
-        draft = Draft.of(state)
-        name = kind.of(draft, given.get("id"))
-        entry = draft.document["components"][name]
-        names = [
-            draft.chosen("building", draft.document["buildings"], n) for n in given["buildings"]
-        ]
-        return kind.put(draft, name, {**entry, "buildings": names})
 
 
 _register()

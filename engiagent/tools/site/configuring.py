@@ -11,7 +11,6 @@ from jsonschema import Draft202012Validator
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import write_atomic
-from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.plainyaml import dump_yaml, loads_yaml
 from engiagent.io.schemawords import by_name
 from engiagent.plant.site import Site as PlantSite
@@ -25,7 +24,6 @@ from engiagent.tools.site.plants import Plant, reference, write_plant
 GROUP: Final = "config"
 CONFIGURATION: Final = "configuration.yaml"
 FORM: Final = "engiagent-configuration/1"
-_STORED: Final = "site.json"
 
 _STATED: Final = shape("configuration: text; active: text or null; contents: object")
 _WORDS: Final = {
@@ -35,15 +33,7 @@ _WORDS: Final = {
 _COLUMN: Final = re.compile(r"([\w./-]+\.(?:csv|xlsx|parquet|nc))#")
 
 
-def _save(site: Site, folder: Path) -> None:
-    write_atomic(folder / _STORED, dumps_canonical(site.to_dict()))
-
-
-def _load(folder: Path) -> Site:
-    return Site.from_dict(loads_strict((folder / _STORED).read_text("utf-8"), _STORED))
-
-
-declare_part("site", Held("config_create", (), _save, _load))
+declare_part("site", Held.text("config_create", "site.json", Site.to_json, Site.from_json))
 
 
 def _site(state: State) -> Site:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from engiagent.errors import InputError
+from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.slots import COMPONENTS
 from engiagent.tools.registry import Json, State
 from engiagent.tools.site.arguments import HVAC
@@ -52,6 +53,15 @@ class Site:
             said = absent if chosen else "no configuration is active"
             raise InputError(said, expected=_listed(self.configurations))
         return chosen, self.configurations[chosen]
+
+    def to_json(self) -> str:
+        """Return the canonical text."""
+        return dumps_canonical(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> "Site":
+        """Return what :meth:`to_json` gave."""
+        return cls.from_dict(loads_strict(text, "site.json"))
 
     def to_dict(self) -> Json:
         """Return it as JSON has it."""
@@ -106,11 +116,6 @@ class Draft:
 
 def _listed(names: Any) -> str:
     return ", ".join(names) or "none is there yet"
-
-
-def buildings_of(entry: Mapping[str, Any]) -> list[str]:
-    """Return the buildings that a component belongs to."""
-    return list(entry.get("buildings") or ())
 
 
 def group_of(entry: Mapping[str, Any]) -> str:

@@ -1,12 +1,12 @@
 """Tools for what drives a site: controllers, and the disturbances weather, occupancy and price."""
 
-from typing import Any, Final
+from typing import Final
 
 from engiagent.errors import InputError
 from engiagent.io.files import inside_parts
-from engiagent.tools.registry import Argument, Json, Outcome, State
+from engiagent.tools.registry import Argument, Json
 from engiagent.tools.site.arguments import stated
-from engiagent.tools.site.collecting import Kind, adding, grammar, written
+from engiagent.tools.site.collecting import Kind, adding, changing, grammar
 from engiagent.tools.site.document import Draft, group_of
 from engiagent.tools.site.plants import GAINS, MACHINES
 
@@ -109,20 +109,6 @@ DISTURBANCE: Final = Kind(
 )
 
 
-@written(
-    CONTROLLER,
-    CONTROLLER.meant,
-    *stated("assigned to systems"),
-    name="assign_to_system",
-    about="Assign a controller to systems, in the place of those that it controlled.",
-)
-def _assign(state: State, given: Json) -> Outcome:
-    draft = Draft.of(state)
-    name = CONTROLLER.of(draft, given.get("id"))
-    entry: Any = draft.document["controllers"][name]
-    return CONTROLLER.put(draft, name, _controller(draft, entry, given))
-
-
 _ADDED: Final = (
     (CONTROLLER, "hvac", "a controller of HVAC systems, or of zones without any", _HVAC),
     (CONTROLLER, "der", "a controller of DER systems", _DER),
@@ -139,5 +125,11 @@ _USUAL_KIND: Final = {"hvac": "thermostat", "der": "self_consumption"}
 for _kind, _word, _about, _own in _ADDED:
     _fixed = ("of", _word) if _own is None else ("kind", _USUAL_KIND[_word])
     adding(_kind, f"add_{_word}", f"Add {_about}.", _fixed, arguments=_own or _TAKEN[_word])
+changing(
+    CONTROLLER,
+    "assign_to_system",
+    "Assign a controller to systems, in the place of those that it controlled.",
+    *stated("assigned to systems"),
+)
 grammar(CONTROLLER)
 grammar(DISTURBANCE)

@@ -33,7 +33,7 @@ from engiagent.plant.values import Column, pieces
 from engiagent.slots import COMPONENTS
 from engiagent.tools.places import inside
 from engiagent.tools.site.arguments import THERMAL, refuse_lacking
-from engiagent.tools.site.document import buildings_of, named_slots
+from engiagent.tools.site.document import named_slots
 from engiagent.units.words import Conventions
 
 PLANT: Final = "plant.yaml"
@@ -87,9 +87,8 @@ class Plant:
 
     def _cluster(self, entry: Json) -> str | None:
         """Return the cluster of a component's first building."""
-        for name in buildings_of(entry):
-            return str(self.document["buildings"][name]["cluster"])
-        return None
+        own = entry.get("buildings")
+        return str(self.document["buildings"][own[0]]["cluster"]) if own else None
 
     def stated(self) -> Json:
         """Return the plant file as plain values.
@@ -198,9 +197,9 @@ class Plant:
         entry = self._named("occupancy") or {}
         if entry["form"] == "file":
             return f'{entry["file"]}#"{entry["column"]}"'
-        building = buildings_of(self.components[zone])[:1]
+        own = self.components[zone].get("buildings", ())[:1]
         zones = (e for e in self.components.values() if e["model"] in GAINS)
-        sharing = [e for e in zones if buildings_of(e)[:1] == building]
+        sharing = [e for e in zones if e.get("buildings", ())[:1] == own]
         present = _between(self.middles, entry["present_from"], entry["present_until"])
         workday = np.array([t.weekday() < 5 for t in self.stamps])
         present = present & (workday if entry["workdays_only"] else True)

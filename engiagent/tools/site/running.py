@@ -18,7 +18,6 @@ from engiagent.environment.running import SCHEMA, write_record
 from engiagent.environment.wear import wear
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.compile import compile_blueprint
-from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import loads_strict
 from engiagent.io.schemawords import list_of, record
 from engiagent.readings.read import read
@@ -27,8 +26,7 @@ from engiagent.run.certify import certify as certified
 from engiagent.run.folder import BLUEPRINT, CERTIFICATE, SIMULATED, SIMULATION, SOLUTION, RunFolder
 from engiagent.run.inputs import stored_problem
 from engiagent.run.keyfigures import key_figures
-from engiagent.run.stages import progress_text, solve_program
-from engiagent.solvers.result import Progress, SolveOptions
+from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solution import load_arrays
 from engiagent.text import Problem
 from engiagent.tools import planning
@@ -45,17 +43,7 @@ GROUP: Final = "simulation"
 RESULTS: Final = "results"
 
 
-def save_name(name: str, folder: Path) -> None:
-    """Write the name of a folder that is a part of a session."""
-    write_atomic(folder / "name", name)
-
-
-def load_name(folder: Path) -> str:
-    """Read what :func:`save_name` wrote."""
-    return (folder / "name").read_text("utf-8")
-
-
-declare_part("simulation", Held("simulation_run", (), save_name, load_name))
+declare_part("simulation", Held.text("simulation_run", "name", str, str))
 
 _MOST: Final = 2_000
 _SUMMARY: Final = (
@@ -287,7 +275,7 @@ def simulation_remove(state: State, given: Json) -> Outcome:
 # -- plans ----------------------------------------------------------------------------------------
 
 PLANS: Final = "plans"
-declare_part("plan", Held("optimise_schedule", (), save_name, load_name))
+declare_part("plan", Held.text("optimise_schedule", "name", str, str))
 
 
 @tool(
@@ -327,13 +315,8 @@ def _planned(problem: Problem, out: Path, name: str, given: Json, state: State) 
     blueprint = read(problem).blueprint
     assert blueprint is not None  # it has a plant file
     options = SolveOptions(time_limit=given.get("time_limit", 60.0))
-
-    def listen(seen: Progress) -> None:
-        state.watch.tell(progress_text(seen))
-
     program = compile_blueprint(blueprint, problem.folder)
-    listener = None if state.watch.said is None else listen
-    schedule, result = solve_program(program, options, listener, cancel=state.watch.cancel)
+    schedule, result = planning.solve_watched(program, options, state.watch)
     if result.x is None:
         raise EngiagentError(f"there is no plan: {result.status}, {result.reason}")
     certificate = certified(problem, schedule, blueprint, folder=problem.folder, name=name)
