@@ -1,4 +1,4 @@
-"""Points: how far they are from obeying a program, made whole, and without idle circulation."""
+"""Points: how far they are from obeying a program, and made whole."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ import numpy as np
 
 from engiagent.formulations.program import NO_INDICATORS, OBJECTIVE, Block, Bools, Program, row_sums
 from engiagent.solvers import linear
-from engiagent.solvers.result import Floats, SolveOptions, SolverResult
+from engiagent.solvers.result import Floats, SolveOptions
 from engiagent.solvers.validate import place_of
 
 ACCEPTED = 1e-5
@@ -149,27 +149,3 @@ def decided(program: Program, x: Floats) -> Program:
         indicators=NO_INDICATORS,
         sos1=(),
     )
-
-
-def netted(program: Program, result: SolverResult) -> SolverResult:
-    """Return the result of a linear program with the difference of such flows alone."""
-    if result.x is None or not program.is_linear:
-        return result
-    above = np.where(program.integrality, 0.0, result.x - program.column_lower)
-    free = np.flatnonzero(np.isfinite(above) & (above > 0.0))
-    # A column of numbers is told by its product with random ones; a negative column has the
-    # negative product to the last bit, since both are added up in the same order.
-    chance = np.random.default_rng(7).random(program.row_count)
-    terms = program.row_values * np.repeat(chance, np.diff(program.row_starts))
-    told = np.bincount(program.row_columns, terms, program.column_count)[free]
-    order = np.argsort(np.abs(told), kind="stable")
-    first, second = free[order[:-1]], free[order[1:]]
-    one, other = told[order[:-1]], told[order[1:]]
-    pair = (one == -other) & (one != 0.0) & (program.cost[first] == -program.cost[second])
-    if not pair.any():
-        return result
-    x = result.x.copy()
-    for a, b in zip(first[pair], second[pair], strict=True):
-        less = min(x[a] - program.column_lower[a], x[b] - program.column_lower[b])
-        x[a], x[b] = x[a] - less, x[b] - less
-    return replace(result, x=x)

@@ -19,7 +19,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Ints
 from engiagent.solvers.convex.outcome import refusal
-from engiagent.solvers.feasibility import netted
+from engiagent.solvers.netting import netted
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import Floats, SolveOptions, SolverResult
 from engiagent.solvers.selection import select

@@ -14,9 +14,10 @@ from engiagent.formulations.program import Program
 from engiagent.solvers.adapter import Watch
 from engiagent.solvers.chain.solving import try_chain
 from engiagent.solvers.convex.multipliers import multipliers_at
-from engiagent.solvers.feasibility import ACCEPTED, netted, worst_violation
+from engiagent.solvers.feasibility import ACCEPTED, worst_violation
 from engiagent.solvers.goals import solve_goals
 from engiagent.solvers.measure import divided, factor_of, multiplied, told_divided
+from engiagent.solvers.netting import netted
 from engiagent.solvers.registry import adapter
 from engiagent.solvers.result import OnProgress, SolveOptions, SolverResult, Status
 from engiagent.solvers.selection import select
@@ -87,8 +88,7 @@ def solve(
         result = by(backend, options.time_limit)
         if others and result.status in GAVE_UP:
             result = _second_try(program, options, result, others, by, started)
-        result = netted(program, result)
-    return replace(result, seconds=time.perf_counter() - started)
+    return replace(netted(program, result), seconds=time.perf_counter() - started)
 
 
 def _second_try(

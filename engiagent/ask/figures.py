@@ -8,13 +8,13 @@ its sign.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engiagent.ask.rules import follow
 from engiagent.text.lexer import Token, tokens_of
 from engiagent.tools.registry import Json, tools
-from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
+from engiagent.units.unit import CURRENCIES, Unit, UnitError, conversion, parse_unit
 from engiagent.units.words import Conventions
 
 _SUFFIXES: Final = {
@@ -90,17 +90,24 @@ def _figure(token: Token) -> Figure:
 
 def _same(shown: Figure, found: Figure, decimals: int) -> bool:
     """Whether a figure is another one, rounded to the decimals shown."""
-    value = found.value
-    if shown.unit is not None and found.unit is not None:
-        if shown.unit.dimension != found.unit.dimension:
+    value, unit = found.value, shown.unit
+    if unit is not None and found.unit is not None:
+        if not _has_money(found.unit):  # as an argument of 1/kWh, "in the currency of the prices"
+            amounts = tuple(part for part in unit.dimension if part[0] not in CURRENCIES)
+            unit = replace(unit, dimension=amounts)
+        if unit.dimension != found.unit.dimension:
             return False
         try:
-            factor, offset = conversion(found.unit, shown.unit)
+            factor, offset = conversion(found.unit, unit)
         except UnitError:  # a difference is no point on a scale
             return False
         value = value * factor + offset
     half = 0.5 * 10.0**-decimals
     return abs(abs(value) - abs(shown.value)) <= half * (1 + 1e-9) + 1e-12
+
+
+def _has_money(unit: Unit) -> bool:
+    return any(base in CURRENCIES for base, _ in unit.dimension)
 
 
 def _decimals(text: str, token: Token) -> int:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engiagent.ask.figures import given_figures, unused
 from engiagent.ask.rules import checked, follow, holds
 from engiagent.errors import InputError
 
@@ -72,3 +73,11 @@ def test_paths_go_by_key_number_and_name() -> None:
         follow(ANSWER, "figures.consumption.value")
     with pytest.raises(InputError, match=r"has no 'price'.*figures"):
         follow(ANSWER, "price")
+
+
+def test_money_of_a_question_enters_an_argument_in_the_currency_of_the_data() -> None:
+    arguments = {"capital_power": 20, "capital_energy": 60, "rate": 0.05, "years": 15}
+    given = list(given_figures("battery_sizing", arguments))
+    question = "Power costs 20 EUR/kW and energy 60 EUR/kWh, over 15 years at 5 %; or 70 EUR/kWh?"
+    assert unused(question, given, "") == ("70 EUR/kWh",)
+    assert unused("It costs 60 EUR/kW.", given, "") == ("60 EUR/kW",)
