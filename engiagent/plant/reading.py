@@ -18,7 +18,7 @@ from engiagent.plant.cluster import OWNERS, Cluster, is_cluster, read_cluster
 from engiagent.plant.horizon import Horizon, read_horizon, read_rule
 from engiagent.plant.slots import FINAL, YES_NO, Filler, Part, columns_in, final_requirement
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
-from engiagent.plant.statement import BUS, COST, PROFIT, Statement
+from engiagent.plant.statement import BUS, COST, PROFIT, Statement, one_way
 from engiagent.plant.values import Quantity, Term, literal, pieces, translated
 from engiagent.readings import Reading
 from engiagent.text import Problem
@@ -461,14 +461,21 @@ class _Plant:
         """Return the blueprint; what the language finds wrong in it is located in the block."""
         try:
             blueprint = statement.blueprint()
-            found = analyse(expand(blueprint), self.source.problem.folder).errors
+            analysis = analyse(expand(blueprint), self.source.problem.folder)
+            found = analysis.errors
         except BlueprintError as error:
             found = error.diagnostics
         except InputError as error:
             raise PlantError([self._of_component(error)]) from None
         if found:
             raise PlantError(list({str(e): e for e in map(self._located, found)}.values()))
-        return blueprint
+        if analysis.elaboration is None or statement.representative is not None:
+            return blueprint
+        directed = one_way(blueprint, analysis.elaboration)
+        if directed != blueprint:
+            said = "a price is below 0: stores and grids go one way at a time (exclusive_on: T)"
+            self.source.notes.append(said)
+        return directed
 
     def _of_component(self, error: InputError) -> InputError:
         match = _COMPONENT.match(error.message)

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.placement import WEIGHT
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.errors import InputError
@@ -37,7 +38,7 @@ from engiagent.plant.reading import read_statement
 from engiagent.plant.sizing import Amount, Size, Sizing
 from engiagent.plant.slots import FINAL, WHOLES, final_requirement
 from engiagent.plant.source import FormError, nearest
-from engiagent.plant.statement import COST, Statement
+from engiagent.plant.statement import COST, Statement, one_way
 from engiagent.plant.values import Quantity, literal, pieces, translated
 from engiagent.plant.writing import to_yaml
 from engiagent.slots import Component
@@ -358,6 +359,8 @@ class Site:
 
         place = self._folder if folder is None else Path(folder)
         found, rule = self._statement.blueprint(), self._statement.rule
+        if self._statement.representative is None:
+            found = one_way(found, Elaboration(found.core, place))
         if rule is not None:
             from engiagent.plant.rules import with_rule  # few sites need the checker's physics
 

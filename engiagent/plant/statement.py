@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.elements import FrozenMap
 from engiagent.blueprint.placement import WEIGHT
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
@@ -22,6 +24,38 @@ _SIZED = re.compile(r"(\w+)(?:\[p\])?(?:\*(\w+)\[(?:p, )?t\])?")
 """What fills a slot that holds a size: the decision, and the profile that it is multiplied by."""
 BUS = "electricity"
 """The bus of components that name none."""
+
+
+_STORE = ("charge_power_max", "discharge_power_max")
+_WAYS = {
+    "grid": ("import_power_max", "export_power_max"),
+    **dict.fromkeys(("battery", "thermal_store", "ev"), _STORE),
+}
+"""The limits of both directions, which ``exclusive_on`` needs."""
+
+
+def one_way(blueprint: Blueprint, elaboration: Elaboration) -> Blueprint:
+    """Return the blueprint with one direction at a time where a price of a grid is below 0.
+
+    Losing energy may pay then, also in other periods, to make room; a plan that charges and
+    discharges at once could not be carried out. Grids and stores with a limit of each direction get
+    the option ``exclusive_on`` where they have none.
+    """
+    core = blueprint.core
+    prices = [
+        str(part.parameters[slot])
+        for part in core.components
+        for slot in ("import_price", "export_price")
+        if part.model == "grid" and slot in part.parameters
+    ]
+    if not any(p.isidentifier() and (elaboration.table(p).values < 0).any() for p in prices):
+        return blueprint
+    changed = {
+        part.name: replace(part, options=FrozenMap({"exclusive_on": "T", **(part.options or {})}))
+        for part in core.components
+        if part.model in _WAYS and set(_WAYS[part.model]) <= set(part.parameters)
+    }
+    return blueprint.with_core(components=tuple(changed.get(p.name, p) for p in core.components))
 
 
 @dataclass

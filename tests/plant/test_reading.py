@@ -14,11 +14,14 @@ from engiagent.blueprint.patching import patched
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.fragment import PORTS
+from engiagent.formulations.expansion import expand
 from engiagent.plant import read_plant, to_yaml
 from engiagent.plant.site import Site
 from engiagent.plant.values import Quantity, literal, pieces
 from engiagent.readings import Reading
 from engiagent.readings.read import read
+from engiagent.run.certify import certify
+from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
@@ -267,3 +270,27 @@ def test_a_text_without_a_block_has_no_plant(tmp_path: Path) -> None:
     path = tmp_path / "problem.md"
     path.write_text("# Site\n\n````markdown\n```yaml engiagent\ntitle: x\n```\n````\n", "utf-8")
     assert read_plant(Problem.load(path)) is None
+
+
+BELOW = """
+horizon: {start: 2026-06-01T00:00, periods: 6, step: 1 h, zone: Europe/Berlin}
+components:
+  grid: {model: grid, import_power_max: 20 kW, export_power_max: 0 kW,
+         import_price: [30 ct/kWh, -10 ct/kWh, -10 ct/kWh, 20 ct/kWh, 30 ct/kWh, 30 ct/kWh]}
+  battery: {model: battery, energy_capacity: 10 kWh, initial_energy: 5 kWh, charge_power_max: 8 kW,
+            discharge_power_max: 8 kW, charge_efficiency: 95 %, discharge_efficiency: 95 %}
+  load: {model: load, power: 1 kW}
+goal: {minimize: cost}
+"""
+
+
+def test_stores_go_one_way_where_a_price_is_below_zero(tmp_path: Path) -> None:
+    found = read(problem(tmp_path, BELOW))
+    assert any("below 0" in note for note in found.notes)
+    plan = given_by(found)
+    schedule, _ = solve_program(compile_blueprint(expand(plan)), SolveOptions(), isolate=False)
+    done = certify(None, schedule, plan, folder=tmp_path, name="below")
+    assert done.verdict == "solved"  # nothing compares the reading here
+    stays = read(problem(tmp_path, BELOW.replace("-10", "10")))
+    assert not any("below 0" in note for note in stays.notes)
+    assert all(not part.options for part in given_by(stays).core.components)
