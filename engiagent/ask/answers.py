@@ -94,12 +94,13 @@ def answered(draft: Answered, wanted: Sequence[Wanted], prose: str) -> Answered:
     produced = [f for call in done.values() for f in figures_of(call.answer)]
     given = [f for call in done.values() for f in given_figures(call.tool, call.arguments)]
     texts = text_of([[call.arguments, call.answer] for call in done.values()])
-    shown, struck_out = struck(placed(prose, findings), [*produced, *given], texts)
+    labels = {item["label"] for item in findings}
+    shown, struck_out = struck(prose, [*produced, *given], texts, labels)
     not_done += forgotten(draft.plan, draft.question)
     return replace(
         draft,
         findings=tuple(findings),
-        prose=shown,
+        prose=placed(shown, findings),
         not_done=tuple(dict.fromkeys(not_done)),
         struck_out=struck_out,
     )

@@ -7,7 +7,7 @@ its sign.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -137,20 +137,24 @@ def shown(value: Any, unit: str | None) -> str:
 
 
 def struck(
-    prose: str, produced: Sequence[Figure], texts: str
+    prose: str, produced: Sequence[Figure], texts: str, labels: Collection[str] = ()
 ) -> tuple[str, tuple[Mapping[str, str], ...]]:
     """Return a prose without the figures that no call has, and those figures.
 
-    A placeholder that stands for no finding is struck out too.
-
-    ``texts`` is all that calls were given and answered, for times and dates.
+    ``texts`` is all that calls were given and answered, for times and dates. ``labels``: of the
+    findings, whose placeholders stay; one that stands for no finding is struck out too.
     """
+
+    def hidden(match: re.Match[str]) -> str:
+        return "…" * len(match[0]) if match[1].strip() in labels else match[0]
+
+    written = _PLACEHOLDER.sub(hidden, prose)  # of the same length, without what calls have
     places = [
         (token.start, token.end)
-        for token in tokens_of(prose, _PLAIN)
-        if _has_digits(prose, token) and not _known(prose, token, produced, texts)
+        for token in tokens_of(written, _PLAIN)
+        if _has_digits(written, token) and not _known(written, token, produced, texts)
     ]
-    places += [match.span() for match in _PLACEHOLDER.finditer(prose)]
+    places += [match.span() for match in _PLACEHOLDER.finditer(written)]
     found, parts, end = list[Mapping[str, str]](), [], 0
     for first, last in sorted(places):
         context = " ".join(prose[max(0, first - 40) : last + 40].split())

@@ -10,6 +10,7 @@ from engiagent.ask.bench import load_suite, run_suite, summary
 from engiagent.ask.planning import PLANNINGS
 
 HERE = Path(__file__).parent / "recorded"
+MARKETS = Path(__file__).parent / "recorded_markets"
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +41,14 @@ def test_no_figure_comes_from_anything_but_a_call(runs: list[dict[str, object]])
     for way, found in summary(runs).items():
         assert found["criteria"]["no_hallucination"] == 1.0, way
         assert found["accuracy"] == 1.0, way  # of the questions whose numbers a second route gives
+
+
+def test_questions_on_markets_are_answered_with_their_figures(tmp_path: Path) -> None:
+    place = tmp_path / "recorded"
+    shutil.copytree(MARKETS, place)
+    suite = load_suite(MARKETS / "suite.yaml")
+    found = summary(run_suite(suite, place, Asking(None, None), replay=True))["two-stage"]
+    for rate in ("tool_recall", "agent_recall", "plan_steps", "argument_keys", "argument_values"):
+        assert found[rate] == 1.0, rate
+    assert found["accuracy"] == found["criteria"]["no_hallucination"] == 1.0
+    assert found["pass_at_1"] == pytest.approx(5 / 6)  # no call gives the difference asked for
