@@ -282,6 +282,7 @@ class TypeChecker:
         self.refuse_point(left, node.left)
         if right.unit.dimension:
             raise type_error("EB005", "an exponent has no unit", node.right)
+        right = self.convert(right, ONE)
         exponent = right.node
         if right.degree:
             hint = "write exp(x*log(base))"

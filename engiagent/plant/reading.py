@@ -473,7 +473,7 @@ class _Plant:
             return blueprint
         directed = one_way(blueprint, analysis.elaboration)
         if directed != blueprint:
-            said = "a price is below 0: stores and grids go one way at a time (exclusive_on: T)"
+            said = "a price pays for both directions at once: grids and stores go one way at a time"
             self.source.notes.append(said)
         return directed
 

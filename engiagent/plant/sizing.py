@@ -139,7 +139,7 @@ class Sizing:
         years, text = f"{life}/1[a]", f"1/({life}/1[a])"
         rate = self.given.get("rate")
         if isinstance(rate, Amount) and rate.number != 0:
-            share = self._parameter("rate", rate, "%")
+            share = self._parameter("rate", rate, "1")
             text = f"{share}/(1 - (1 + {share})**(-{years}))"
         note = {"kind": "derived", "note": "capital recovery factor", "of": self.source}
         return self.statement.add_parameter(self._name("annuity"), "1", note, value=text)
@@ -161,7 +161,12 @@ class Sizing:
         return convert(amount.number, found, wanted)
 
     def _parameter(self, what: str, amount: Amount, unit: str) -> str:
-        self._number(amount, unit)
+        number, above = self._number(amount, unit), what in ("lifetime", "step")
+        if number < 0 or (above and number == 0):
+            wanted = "a number above 0" if above else "0 or more"
+            raise FormError(f"{what} is {amount.number:g}", 0, wanted, amount.place)
+        if what == "rate" and number >= 1:
+            raise FormError(f"the rate is {100 * number:g} % a year", 0, "as 5 %", amount.place)
         own = str(amount.unit or unit)
         name = self._name(what)
         return self.statement.add_parameter(name, own, amount.source, value=amount.number)

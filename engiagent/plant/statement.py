@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.elements import FrozenMap
+from engiagent.blueprint.elements import ComponentDef, FrozenMap
 from engiagent.blueprint.placement import WEIGHT
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.expansion import expand
+from engiagent.units.unit import parse_unit
 
 Json = dict[str, Any]
 PROFIT = "profit"
@@ -26,36 +28,45 @@ BUS = "electricity"
 """The bus of components that name none."""
 
 
-_STORE = ("charge_power_max", "discharge_power_max")
-_WAYS = {
-    "grid": ("import_power_max", "export_power_max"),
-    **dict.fromkeys(("battery", "thermal_store", "ev"), _STORE),
-}
-"""The limits of both directions, which ``exclusive_on`` needs."""
+_STORES = ("battery", "thermal_store", "ev")
+_LIMITS = ("charge_power_max", "discharge_power_max")
 
 
 def one_way(blueprint: Blueprint, elaboration: Elaboration) -> Blueprint:
-    """Return the blueprint with one direction at a time where a price of a grid is below 0.
+    """Return the blueprint with one direction at a time where running both could pay.
 
-    Losing energy may pay then, also in other periods, to make room; a plan that charges and
-    discharges at once could not be carried out. Grids and stores with a limit of each direction get
-    the option ``exclusive_on`` where they have none.
+    Of stores that is where a price of a grid is below 0, so that losing energy pays, also in other
+    periods to make room; of a grid also where it buys dearer than it sells. Such a plan could be
+    neither carried out nor metered. They get the option ``exclusive_on`` where they have none.
     """
     core = blueprint.core
-    prices = [
-        str(part.parameters[slot])
-        for part in core.components
-        for slot in ("import_price", "export_price")
-        if part.model == "grid" and slot in part.parameters
-    ]
-    if not any(p.isidentifier() and (elaboration.table(p).values < 0).any() for p in prices):
+    units = {item.name: item.unit for item in core.parameters}
+
+    def price(part: ComponentDef, slot: str) -> Any:
+        """Return a price in SI, None where none is stated as a parameter."""
+        name = str(part.parameters.get(slot))
+        unit = units.get(name)
+        return elaboration.table(name).values * parse_unit(unit).scale if unit else None
+
+    grids = [part for part in core.components if part.model == "grid"]
+    prices = [(price(g, "import_price"), price(g, "export_price")) for g in grids]
+    below = any((p < 0).any() for pair in prices for p in pair if p is not None)
+    pumps = any(b is not None and s is not None and (s > b).any() for b, s in prices)
+    if not (below or pumps):
         return blueprint
-    changed = {
-        part.name: replace(part, options=FrozenMap({"exclusive_on": "T", **(part.options or {})}))
-        for part in core.components
-        if part.model in _WAYS and set(_WAYS[part.model]) <= set(part.parameters)
-    }
-    return blueprint.with_core(components=tuple(changed.get(p.name, p) for p in core.components))
+    stores = [p for p in core.components if p.model in _STORES and set(_LIMITS) <= {*p.parameters}]
+    # The limits of a grid may be those of the balance of its bus; where there are none it stays.
+    for chosen in ([*grids, *stores] if below else grids, stores if below else []):
+        changed = {
+            p.name: replace(p, options=FrozenMap({"exclusive_on": "T", **(p.options or {})}))
+            for p in chosen
+        }
+        parts = tuple(changed.get(part.name, part) for part in core.components)
+        found = blueprint.with_core(components=parts)
+        with suppress(InputError):
+            expand(found)
+            return found
+    return blueprint
 
 
 @dataclass

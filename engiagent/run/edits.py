@@ -28,10 +28,10 @@ def set_value(
     ``document``: a blueprint as plain lists and dictionaries; it is changed. ``name``: a parameter,
     a component's slot as ``battery.energy_capacity``, or a bound of a variable as ``charge.upper``.
     ``value``: a number; for a parameter with an index also numbers in the order of its elements, or
-    a mapping from their labels. A bound may be an expression. ``unit``: of the value; None for the
-    unit of the place. ``note``: what the provenance says of it; None for the value itself. Raises
-    InputError when the name leads nowhere, or the value has not the shape or the dimension of the
-    place.
+    a mapping from their labels. A bound may be an expression. ``unit``: of the value; None for that
+    of the place, but that a slot for a share takes 0.95 where 95 % was stated.
+    ``note``: what the provenance says of it; None for the value itself. Raises InputError when the
+    name leads nowhere, or the value has not the shape or the dimension of the place.
     """
     core = document["core_model_elements"]
     owner, _, last = name.rpartition(".")
@@ -45,7 +45,7 @@ def set_value(
     if component is not None and owner == component["name"]:
         target = _named(core.get("parameters", []), component["parameters"].get(last))
         if target is not None:
-            return _fill(target, value, unit, note)
+            return _fill(target, value, unit or _unit_of_slot(component, last), note)
         return _fill_slot(component, last, value, unit, note)
     known = [p["name"] for p in core.get("parameters", [])]
     known += [f"{c['name']}.{s}" for c in core.get("components", []) for s in c["parameters"]]
@@ -77,6 +77,12 @@ def _fill(parameter: Json, value: Any, unit: str | None, note: str | None) -> An
     shown = f"{len(value)} values in" if many else str(value)
     _note(parameter, note or f"set to {shown} {unit or own}", _change(name, before, given, own))
     return before
+
+
+def _unit_of_slot(component: Json, slot: str) -> str | None:
+    """Return the unit of a slot for a share, as an efficiency; None for that of the place."""
+    known = MODELS[component["model"]].slots.get(slot) if component["model"] in MODELS else None
+    return "1" if known is not None and str(known.unit) == "1" else None
 
 
 def _note(item: Json, note: str, change: Json) -> None:

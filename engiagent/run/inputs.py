@@ -20,7 +20,9 @@ PROBLEM_SUFFIXES = (".md", ".txt", *PLANT_SUFFIXES)
 
 def copy_problem(problem: Problem, folder: RunFolder) -> None:
     """Copy a problem, its data and its annotated requirements, so that the folder checks alone."""
-    readings = (PLANT_FILE, READING, f"{problem.path.stem}.{READING}")
+    readings = [READING, f"{problem.path.stem}.{READING}"]
+    if problem.path.suffix.lower() not in PLANT_SUFFIXES:  # another plant is another problem
+        readings.append(PLANT_FILE)
     beside = [name for name in readings if (problem.folder / name).is_file()]
     for name in dict.fromkeys([problem.path.name, *beside, *problem.sha256]):
         folder.write(f"{PROBLEM}/{name}", open_inside(problem.folder, name))

@@ -135,8 +135,10 @@ def _column(column: TableColumn, conventions: Conventions, is_time: bool) -> Col
 
 
 def mentioned_files(folder: Path, body: str, suffixes: Sequence[str], limit: int) -> list[str]:
-    """Return the names of the tables in a folder that a text mentions, sorted."""
-    names = []
+    """Return the tables in a folder, and in folders below it, that a text mentions, sorted."""
+    paths = re.findall(r"(?<![\w./\\-])[\w-][\w.-]*(?:/[\w-][\w.-]*)+(?![\w-])", body)
+    named = dict.fromkeys(path for path in paths if Path(path).suffix.lower() in suffixes)
+    names = [path for path in named if (folder / path).is_file()]
     for count, entry in enumerate(folder.iterdir()):
         if count >= limit:
             raise InputError(f"the folder {folder.name} holds more than {limit} entries")

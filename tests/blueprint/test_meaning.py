@@ -251,3 +251,9 @@ def test_what_does_not_mix_is_refused(text: str, code: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         worth(text)
     assert caught.value.code == code
+
+
+def test_an_exponent_counts_in_ones() -> None:
+    found, unit = worth("2**(loss[i, j]*1) + 0*sum(price[t] for t in T)/1[EUR/MWh]", "(i, j) in A")
+    assert found == pytest.approx([2**0.03, 2**0.04], rel=1e-12)
+    assert unit == "1"

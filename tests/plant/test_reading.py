@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -286,11 +287,39 @@ goal: {minimize: cost}
 
 def test_stores_go_one_way_where_a_price_is_below_zero(tmp_path: Path) -> None:
     found = read(problem(tmp_path, BELOW))
-    assert any("below 0" in note for note in found.notes)
+    assert any("both directions" in note for note in found.notes)
     plan = given_by(found)
     schedule, _ = solve_program(compile_blueprint(expand(plan)), SolveOptions(), isolate=False)
     done = certify(None, schedule, plan, folder=tmp_path, name="below")
     assert done.verdict == "solved"  # nothing compares the reading here
     stays = read(problem(tmp_path, BELOW.replace("-10", "10")))
-    assert not any("below 0" in note for note in stays.notes)
+    assert not any("both directions" in note for note in stays.notes)
     assert all(not part.options for part in given_by(stays).core.components)
+
+
+def test_a_grid_that_buys_dearer_than_it_sells_is_no_pump(tmp_path: Path) -> None:
+    block = BELOW.replace("-10", "10").replace("export_power_max: 0 kW", "export_price: 50 ct/kWh")
+    found = read(problem(tmp_path, block))
+    assert any("both directions" in note for note in found.notes)
+    plan = given_by(found)
+    schedule, _ = solve_program(compile_blueprint(expand(plan)), SolveOptions(), isolate=False)
+    into, out = (schedule[f"grid_{way}"].values for way in ("import", "export"))
+    assert np.minimum(into, out).max() == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("setting", "same"), [("0.9", "90 %"), ("90%", "90 %"), ("0.85", "0.85")])
+def test_a_bare_number_is_in_the_unit_of_the_slot(setting: str, same: str, tmp_path: Path) -> None:
+    block = BELOW.replace("-10", "10")
+    changed = read(problem(tmp_path, block), {"battery.charge_efficiency": setting})
+    stated = read(
+        problem(tmp_path, block.replace("charge_efficiency: 95 %", f"charge_efficiency: {same}", 1))
+    )
+    one, other = (optimum(given_by(found), tmp_path) for found in (changed, stated))
+    assert one == pytest.approx(other, rel=1e-12)
+
+
+def test_data_may_lie_in_a_folder_below(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "load.csv").write_text("load [kW]\n" + "1\n" * 6, "utf-8")
+    block = BELOW.replace("power: 1 kW", "power: data/load.csv#load")
+    assert "data/load.csv" in problem(tmp_path, block).sha256

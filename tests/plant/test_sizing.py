@@ -129,6 +129,10 @@ def test_panels_by_a_profile_and_costs_by_the_year(tmp_path: Path) -> None:
         ("lifetime: 15 a", "lifetme: 15 a", 13, "unknown key.*'lifetime'"),
         ("      lifetime: 15 a\n", "", 9, "needs a lifetime.*lifetime: 15 a"),
         ("rate: 5 %", "rate: 5 kW", 14, "another dimension"),
+        ("rate: 5 %", "rate: 5", 14, "the rate is 500 % a year.*as 5 %"),
+        ("lifetime: 15 a", "lifetime: -3 a", 13, "lifetime is -3.*a number above 0"),
+        ("step: 10 kWh", "step: 0 kWh", 10, "step is 0.*a number above 0"),
+        ("350 EUR/kWh", "-350 EUR/kWh", 11, "costs is -350.*0 or more"),
         ("350 EUR/kWh", "350 EUR/kW", 11, "another dimension"),
         ("charge_power_max: 40 kW", HOURLY, 15, "another dimension"),
         ("rate: 5 %", "rate: 5 %\n      profile: site.csv#load", 15, "one number is needed"),
@@ -142,6 +146,12 @@ def test_what_is_wrong_with_a_size_is_shown_at_its_line(
         read_plant(problem(tmp_path, PLANT.replace(old, new, 1), site_csv=SITE))
     if line:
         assert f"plant.yaml:{line}:" in str(found.value)
+
+
+def test_a_bare_rate_is_a_share(tmp_path: Path) -> None:
+    texts = (PLANT, PLANT.replace("rate: 5 %", "rate: 0.05"))
+    bare, percent = (planned(stated(tmp_path, text, site_csv=SITE), tmp_path)[0] for text in texts)
+    assert bare == pytest.approx(percent, rel=1e-12)
 
 
 # --- the baseline ---------------------------------------------------------------------------------
