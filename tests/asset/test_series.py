@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engiagent.errors import InputError
 from engiagent.tools.asset.series import changes, conformal_width
-from engiagent.tools.asset.synthetic import FAULTS, simulated
+from engiagent.tools.asset.synthetic import SIZES, simulated
 from tests.asset.test_history import called, refused, written
 
 REGISTER = {"sensors": "p/sensors.csv"}
@@ -18,13 +18,13 @@ DRIFT = {
     "output": "ch1_cooling",
     "input": "ch1_power",
     "drivers": ["ch1_cooling", "outdoor"],
-    "reference_last": "2026-03-05",
+    "reference_last": "2026-02-23T23:00",
     "recent_first": "2026-04-08",
 }
 
 
-def plant(root: Path, fault: str, seed: int = 3) -> None:
-    called(root, "asset_synthetic", seed=seed, days=100, fault=fault, folder="p")
+def plant(root: Path, fault: str, seed: int = 3, **given: float) -> None:
+    called(root, "asset_synthetic", seed=seed, days=100, fault=fault, folder="p", **given)
 
 
 @settings(max_examples=30, deadline=None)
@@ -57,30 +57,33 @@ def test_a_forecast_covers_what_comes_and_beats_yesterday(tmp_path: Path) -> Non
 def test_a_fouled_condenser_is_found_with_its_factor_and_a_clean_one_is_not(
     tmp_path: Path, seed: int
 ) -> None:
-    plant(tmp_path, "condenser_fouling", seed)
+    plant(tmp_path, "condenser_fouling", seed, severity=0.6)
     found = called(tmp_path, "asset_drift", **{**DRIFT, "level": 0.99})
-    since = np.clip((np.arange(93 * 24, 2400) / 2400 - 0.6) / 0.4, 0, 1)
-    true = float(np.exp(np.log(1 - 0.15 * since).mean()))
+    cop = simulated(seed, 100, "condenser_fouling", 0.6).cop
+    assert cop[-1] == pytest.approx(1 - (0.02 + 0.6 * 0.23), abs=1e-3)
+    true = float(np.exp(np.log(cop[93 * 24 :]).mean()))
     assert found["drifted"]
-    assert found["least"] - 0.01 <= true <= found["most"] + 0.01
-    assert found["factor"] == pytest.approx(true, abs=0.015)
+    assert found["least"] <= true <= found["most"]
+    (tmp_path / "clean").mkdir()
+    plant(tmp_path / "clean", "none", seed)
+    assert not called(tmp_path / "clean", "asset_drift", **{**DRIFT, "level": 0.99})["drifted"]
 
 
 def test_alarms_are_rarer_than_stated_until_the_fault_and_frequent_after(tmp_path: Path) -> None:
-    plant(tmp_path, "condenser_fouling")
+    plant(tmp_path, "condenser_fouling", severity=1.0)
     found = called(
         tmp_path,
         "tsfm_anomaly",
         **REGISTER,
         sensor="ch1_power",
         drivers=["ch1_cooling", "outdoor"],
-        reference_last="2026-03-05",
+        reference_last="2026-02-23T23:00",
         rate=0.02,
         every=1,
     )
     assert found["measured_rate"] <= 0.04
     assert found["count"] > 0.3 * found["judged"]
-    assert found["first"] >= "2026-03-05"
+    assert found["first"] >= "2026-02-23"
 
 
 def test_a_step_is_found_where_it_is(tmp_path: Path) -> None:
@@ -113,11 +116,11 @@ def test_partitions_are_the_best_of_all_with_one_change(seed: int) -> None:
 
 
 def test_the_same_seed_makes_the_same_plant() -> None:
-    for fault in FAULTS:
-        one, other = simulated(7, 30, fault)[0], simulated(7, 30, fault)[0]
+    for fault in SIZES:
+        one, other = simulated(7, 30, fault).shown, simulated(7, 30, fault).shown
         assert all(np.array_equal(one[name], other[name]) for name in one)
-    clean, stuck = simulated(7, 30, "none")[0], simulated(7, 30, "stuck_damper")[0]
-    before = slice(0, 24 * 18)
+    clean, made = simulated(7, 30, "none").shown, simulated(7, 30, "stuck_damper")
+    stuck, before = made.shown, slice(0, made.begins)
     assert np.array_equal(clean["ahu1_mixed"][before], stuck["ahu1_mixed"][before])
     assert not np.allclose(clean["ahu1_mixed"], stuck["ahu1_mixed"])
 

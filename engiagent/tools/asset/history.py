@@ -4,7 +4,7 @@ A register says which column of which table a sensor is. Faulty readings are nam
 never repaired.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -315,7 +315,7 @@ def iot_assets(state: State, given: Json) -> Outcome:
 def iot_sensors(state: State, given: Json) -> Outcome:
     """List sensors with unit, limits, data, how many readings, and the latest good one."""
     listed = []
-    for sensor in _chosen(state.root, given):
+    for sensor in chosen(register(state.root, given["sensors"]), given):
         history = history_of(state.root, sensor)
         used = np.flatnonzero(history.good())
         step = history.step / HOUR if np.isfinite(history.step) else None
@@ -329,8 +329,8 @@ def iot_sensors(state: State, given: Json) -> Outcome:
     return Outcome(plain({"count": len(listed), "sensors": listed}))
 
 
-def _chosen(root: Path, given: Json) -> list[Sensor]:
-    known = register(root, given["sensors"])
+def chosen(known: Mapping[str, Sensor], given: Json) -> list[Sensor]:
+    """Return the sensors of the asset that a call is about, or all."""
     found = [s for s in known.values() if given.get("asset", s.asset) == s.asset]
     if not found:
         expected = ", ".join(sorted({s.asset for s in known.values()})[:30])
@@ -397,7 +397,7 @@ def iot_quality(state: State, given: Json) -> Outcome:
     """
     total = good = 0
     listed, blind = [], []
-    for sensor in _chosen(state.root, given):
+    for sensor in chosen(register(state.root, given["sensors"]), given):
         history = history_of(state.root, sensor)
         total += len(history.values)
         good += int(history.good(given.get("stuck")).sum())

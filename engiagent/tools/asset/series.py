@@ -18,6 +18,7 @@ from engiagent.study.economics.cashflow import Floats
 from engiagent.tools.asset.history import (
     HOUR,
     PACK,
+    Flags,
     History,
     history_asked,
     history_of,
@@ -34,6 +35,7 @@ GROUP: Final = "asset"
 _DAY: Final = 24.0
 _MOST_PERIODS: Final = 1_000_000
 _LEAST_CALIBRATED: Final = 30
+_WEEK: Final = 8
 _MODEL: Final = "gradient boosting (scikit-learn) on lags and calendar"
 
 
@@ -142,8 +144,14 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
 # -- what a sensor should show --------------------------------------------------------------------
 
 
-def _together(histories: Sequence[History], hours: float) -> tuple[Floats, list[Floats]]:
-    """Return the starts that all have good readings in, and the means of each."""
+def together(
+    histories: Sequence[History], hours: float | None = None
+) -> tuple[Floats, list[Floats]]:
+    """Return the starts of periods that all have good readings in, and the means of each.
+
+    Periods are as long as the longest usual step without ``hours``.
+    """
+    hours = max(h.step for h in histories) / HOUR if hours is None else hours
     if not hours > 0:
         raise InputError("a sensor has no two readings at different times")
     found = [history.means(hours) for history in histories]
@@ -153,6 +161,12 @@ def _together(histories: Sequence[History], hours: float) -> tuple[Floats, list[
     if not len(starts):
         raise InputError("the sensors have no period in common")
     return starts, [means[np.isin(own, starts)] for own, means in found]
+
+
+def quadratic(drivers: Sequence[Floats], sound: Flags) -> list[Floats]:
+    """Return drivers and their squares, in the deviations of a reference."""
+    scaled = ((d - d[sound].mean()) / (d[sound].std() or 1.0) for d in drivers)
+    return [s**p for s in scaled for p in (1, 2)]
 
 
 @tool(
@@ -174,7 +188,7 @@ def tsfm_anomaly(state: State, given: Json) -> Outcome:
     known, hours, rate = register(state.root, given["sensors"]), given["every"], given["rate"]
     names = [given["sensor"], *given.get("drivers", ())]
     histories = [history_of(state.root, sensor_of(known, name)) for name in names]
-    starts, (values, *drivers) = _together(histories, hours)
+    starts, (values, *drivers) = together(histories, hours)
     features = np.column_stack([*drivers, _calendar(starts)[:, :1]])
     sound = starts + hours * HOUR <= seconds_of(given["reference_last"])
     where = np.flatnonzero(sound)
@@ -270,6 +284,20 @@ def tsfm_change_points(state: State, given: Json) -> Outcome:
     return Outcome(plain({**content, "changes": listed, "notes": notes}))
 
 
+def shift(before: Floats, after: Floats) -> tuple[float, float, float]:
+    """Return the difference of two means of days, its standard deviation and degrees of freedom.
+
+    Neighbouring days are alike: the variance counts covariances of days up to a week apart, as
+    they were before (Newey and West 1987, doi:10.2307/1913610).
+    """
+    rest = before - before.mean()
+    lags = np.arange(1, min(_WEEK, len(rest)))
+    alike = np.array([rest[k:] @ rest[:-k] for k in lags]) / ((rest @ rest) or 1.0)
+    wider = max(1.0, 1 + 2 * float((1 - lags / _WEEK) @ alike))
+    spread = np.sqrt(wider * before.var(ddof=1) * (1 / len(before) + 1 / len(after)))
+    return float(after.mean() - before.mean()), float(spread), max(len(rest) / wider - 1, 1.0)
+
+
 # -- drifts ---------------------------------------------------------------------------------------
 
 
@@ -286,8 +314,8 @@ def asset_drift(state: State, given: Json) -> Outcome:
     """Find by which factor a performance has changed since a reference, with an interval.
 
     The logarithm of output over input is explained by the drivers in the reference (quadratic,
-    least squares); the factor is the exponential of what recent days differ by, and the interval
-    Welch's t of days, since hours of a day are not independent. The fit's own error is not in it.
+    least squares); the factor is the exponential of what recent days differ by, with an interval
+    that counts that neighbouring days are alike. The fit's own error is not in it.
     """
     from scipy import stats
 
@@ -295,7 +323,7 @@ def asset_drift(state: State, given: Json) -> Outcome:
     above = [given["output"], given["input"]] if "output" in given else [given["input"]]
     drivers = given.get("drivers", [])
     histories = [history_of(state.root, sensor_of(known, name)) for name in (*above, *drivers)]
-    starts, columns = _together(histories, max(h.step for h in histories) / HOUR)
+    starts, columns = together(histories)
     powers, explained = columns[: len(above)], columns[len(above) :]
     works = np.all([p > 0 for p in powers], axis=0)
     starts, powers = starts[works], [p[works] for p in powers]
@@ -309,23 +337,14 @@ def asset_drift(state: State, given: Json) -> Outcome:
     if min(map(len, groups)) < 3:
         said = f"{len(groups[0])} days of the reference, {len(groups[1])} recent ones"
         raise InputError(said, expected="3 of both at least")
-    scaled = [(e - e[sound].mean()) / (e[sound].std() or 1.0) for e in explained]
-    design = np.column_stack([np.ones_like(ratio), *(s**p for s in scaled for p in (1, 2))])
+    design = np.column_stack([np.ones_like(ratio), *quadratic(explained, sound)])
     fit = np.linalg.lstsq(design[sound], ratio[sound], rcond=None)[0]
     rest = ratio - design @ fit
     before, after = (
         np.array([rest[own & (days == d)].mean() for d in group])
         for own, group in zip((sound, recent), groups, strict=True)
     )
-    shift = float(after.mean() - before.mean())
-    parts = [np.var(v, ddof=1) / len(v) for v in (before, after)]
-    spread = float(np.sqrt(sum(parts)))
-    freedom = (
-        sum(parts) ** 2
-        / sum(p**2 / (len(v) - 1) for p, v in zip(parts, (before, after), strict=True))
-        if spread
-        else 1.0
-    )
+    by, spread, freedom = shift(before, after)
     half = float(stats.t.ppf(0.5 + level / 2, freedom)) * spread
     notes = [] if works.all() else [f"{int((~works).sum())} periods at or below 0 are left out"]
     for name, own in zip(drivers, explained, strict=True):
@@ -335,9 +354,9 @@ def asset_drift(state: State, given: Json) -> Outcome:
             notes.append(f"{name} is outside the reference in {share:.0%} of recent periods")
     content: dict[str, Any] = {
         "performance": " over ".join(above),
-        "factor": np.exp(shift),
-        **{"least": np.exp(shift - half), "most": np.exp(shift + half), "level": level},
-        "drifted": abs(shift) > half,
+        "factor": np.exp(by),
+        **{"least": np.exp(by - half), "most": np.exp(by + half), "level": level},
+        "drifted": abs(by) > half,
         **{"reference_days": len(before), "recent_days": len(after)},
         "explained": 1 - rest[sound].var() / (ratio[sound].var() or 1.0),
         "notes": notes,

@@ -1,0 +1,252 @@
+r"""Tool that names what may have failed: how an asset deviates from balances it kept when sound.
+
+A balance says what a reading is by others, :math:`y = X\beta`, by least squares where the asset was
+sound. Of an air handler: mixed air is outdoor and return air in a proportion that follows the
+damper, and the coil takes from it what its valve lets through. Of all kinds: a reading that the
+table of failure modes says to rise or fall, by its drivers.
+
+A fault adds a known shape times a size of at least 0 to the balances: a sensor a constant, a stuck
+damper :math:`(p - \kappa d)(T_o - T_r)`, a leak a part of what the closed valve holds back. A mode
+is fitted to all balances of its asset at once; its evidence is by how much that lowers the mean
+square of their residuals, summed over days, less ln(days) for each size (as Schwarz's criterion).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from engiagent.errors import InputError
+from engiagent.study.economics.cashflow import Floats
+from engiagent.tools.asset import history as iot
+from engiagent.tools.asset.modes import lines
+from engiagent.tools.asset.series import changes, quadratic, shift, together
+from engiagent.tools.modelling import plain
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
+from engiagent.tools.site.arguments import stated
+
+GROUP: Final = "asset"
+PACK: Final = iot.PACK
+DAY: Final = 24 * iot.HOUR
+_FOLDS: Final = 5
+_FEWEST: Final = 10
+"""Days of the reference."""
+_WAYS: Final = {"rises": 1.0, "falls": -1.0}
+"""Beginnings of symptoms in the table, by the sign of what they add."""
+Cause = tuple[str, str]
+"""A mode, and which of its variants."""
+Adds = dict[Cause, dict[str, Floats]]
+"""By cause the shapes that it adds; those of one name have one size in all balances."""
+Said = tuple[Floats, Sequence[Floats], Adds]
+"""A target, what explains it, and what faults add to it."""
+
+
+def mixing(mixed: Floats, returned: Floats, outdoor: Floats, damper: Floats) -> Said:
+    """Return the balance of mixed air: its temperature above that of the return air [K]."""
+    pull, one = outdoor - returned, np.ones_like(mixed)
+    adds: Adds = {
+        ("stuck damper", ""): {
+            "outdoor air comes without command": pull,
+            "mixed air does not follow the damper": -damper * pull,
+        },
+        ("drifting sensor", "mixed, high"): {"mixed temperature reads high": one},
+        ("drifting sensor", "mixed, low"): {"mixed temperature reads low": -one},
+    }
+    return mixed - returned, (one, pull, damper * pull, damper**2 * pull), adds
+
+
+def coil(supply: Floats, mixed: Floats, valve: Floats) -> Said:
+    """Return the balance of a cooling coil: its supply above the mixed temperature [K]."""
+    one = np.ones_like(mixed)
+    adds: Adds = {
+        ("leaking cooling valve", ""): {"supply is colder with the valve closed": valve - 1},
+        ("drifting sensor", "mixed, high"): {"mixed temperature reads high": -one},
+        ("drifting sensor", "mixed, low"): {"mixed temperature reads low": one},
+        ("drifting sensor", "supply, high"): {"supply temperature reads high": one},
+        ("drifting sensor", "supply, low"): {"supply temperature reads low": -one},
+    }
+    return supply - mixed, (one, valve, valve**2), adds
+
+
+PHYSICS: Final[Mapping[str, Mapping[Callable[..., Said], tuple[str, ...]]]] = {
+    "ahu": {
+        mixing: (
+            *("mixed temperature", "return temperature"),
+            *("outdoor temperature", "damper command"),
+        ),
+        coil: ("supply temperature", "mixed temperature", "cooling valve command"),
+    }
+}
+"""By kind of asset the balances, each with the quantities that it needs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """How a reading differs from what others explain, in shares of what it did when sound."""
+
+    reading: str
+    unit: str  # of sizes; 1 where they are logarithms
+    days: Floats  # of each hour, shape (N,)
+    rest: Floats
+    adds: Adds
+    beyond: float  # share of hours that are not judged, since the reference had none like them
+
+    def since(self, day: float) -> "Balance":
+        """Return the part of it from a day on."""
+        own = self.days >= day
+        adds = {c: {n: a[own] for n, a in shapes.items()} for c, shapes in self.adds.items()}
+        return replace(self, days=self.days[own], rest=self.rest[own], adds=adds)
+
+
+def _balance(reading: str, unit: str, starts: Floats, said: Said, last: float) -> Balance:
+    """Fit a balance to its reference, whose residuals are of fits that have not seen their days."""
+    target, columns, adds = said
+    design, days = np.column_stack(columns), np.floor(starts / DAY)
+    sound = starts <= last
+    known = np.unique(days[sound])
+    if len(known) < _FEWEST:
+        raise InputError(f"{len(known)} days of the reference", expected=f"{_FEWEST} at least")
+
+    def away(own: iot.Flags) -> Floats:
+        fit = np.linalg.lstsq(design[own], target[own], rcond=None)[0]
+        return np.asarray(target - design @ fit)
+
+    rest = away(sound)
+    for fold in np.array_split(known, _FOLDS):
+        held = sound & np.isin(days, fold)
+        rest[held] = away(sound & ~held)[held]
+    scale = float(np.sqrt((rest[sound] ** 2).mean())) or 1.0
+    ends = design[sound].min(axis=0), design[sound].max(axis=0)
+    like = ((design >= ends[0]) & (design <= ends[1])).all(axis=1)
+    scaled = {c: {n: a[like] / scale for n, a in shapes.items()} for c, shapes in adds.items()}
+    beyond = 1 - float(like[~sound].mean())
+    return Balance(reading, unit, days[like], rest[like] / scale, scaled, beyond)
+
+
+def _balances(
+    kind: str, known: Mapping[str, iot.History], drivers: Sequence[iot.History], last: float
+) -> Iterator[Balance]:
+    """Yield the balances of an asset whose readings are known by what they measure."""
+    for balance, needed in PHYSICS.get(kind, {}).items():
+        if all(name in known for name in needed):
+            starts, columns = together([known[name] for name in needed])
+            yield _balance(balance.__name__, "K", starts, balance(*columns), last)
+    shown: dict[str, list[tuple[str, str, float]]] = {}
+    for line in lines():
+        name, way = line["measures"], _WAYS.get(line["symptom"].partition(" ")[0])
+        if line["kind"] == kind and way is not None and name in known:
+            shown.setdefault(name, []).append((line["mode"], f"{name} {line['symptom']}", way))
+    for name, ways in shown.items():
+        sensor = known[name].sensor
+        others = [history for history in drivers if history.sensor != sensor]
+        starts, (values, *explained) = together([known[name], *others])
+        if not sensor.unit.is_point:  # but for temperatures a fault is a share
+            works = values > 0
+            starts, explained = starts[works], [e[works] for e in explained]
+            values = np.log(values[works])
+        one = np.ones_like(values)
+        adds = {(mode, ""): {said: way * one} for mode, said, way in ways}
+        said = values, (one, *quadratic(explained, starts <= last)), adds
+        yield _balance(name, "K" if sensor.unit.is_point else "1", starts, said, last)
+
+
+@tool(
+    "read",
+    *stated("register", "asset", "diagnose", pack=PACK),
+    returns=shape("assets candidates: list of object; not_judged notes: list of text"),
+    outside=True,
+)
+def fmsr_diagnose(state: State, given: Json) -> Outcome:
+    """Name which assets deviate from what they were when sound, and rank failure modes that fit.
+
+    The stated rate is how often a sound register may raise an alarm. A mode is judged by all the
+    readings that show it at once; those of like evidence cannot be told apart by what is measured.
+    """
+    known = iot.register(state.root, given["sensors"])
+    last = iot.seconds_of(given["reference_last"])
+    first = last // DAY + 1
+    if "recent_first" in given:
+        first = max(first, iot.seconds_of(given["recent_first"]) // DAY)
+
+    def read(sensors: Iterable[iot.Sensor]) -> list[iot.History]:
+        return [iot.history_of(state.root, sensor) for sensor in sensors]
+
+    drivers = read(iot.sensor_of(known, name) for name in given.get("drivers", ()))
+    kinds = {str(line["kind"]) for line in lines()}
+    assets = {s.asset: s for s in iot.chosen(known, given) if s.kind in kinds}
+    judged, candidates, notes, blind = [], [], [], []
+    for asset, one in assets.items():
+        state.watch.tell(f"judging {asset}")
+        weather = [s for s in known.values() if "outdoor" in s.measures and s.site == one.site]
+        own = read([*weather, *(s for s in known.values() if s.asset == asset)])
+        by_measure = {history.sensor.measures: history for history in own}
+        balances = list(_balances(one.kind, by_measure, drivers, last))
+        shown = {mode for balance in balances for mode, _ in balance.adds}
+        modes = dict.fromkeys(line["mode"] for line in lines() if line["kind"] == one.kind)
+        blind += [f"{asset}: {mode}" for mode in modes if mode not in shown]
+        if balances:
+            about = _alarm(balances, last, first)
+            alarm = about["p"] < given["rate"] / len(assets)
+            judged.append({"asset": asset, "alarm": alarm, **about})
+            ranked = _ranked(one.kind, [b.since(first) for b in balances]) if alarm else ()
+            candidates += [{"asset": asset, **mode} for mode in ranked]
+            share = max(balance.beyond for balance in balances)
+            if share > 0.05:
+                notes.append(f"{asset}: {share:.0%} of hours are like none of the reference")
+    candidates.sort(key=lambda mode: -mode["evidence"])
+    content = {"assets": judged, "candidates": candidates, "not_judged": blind, "notes": notes}
+    return Outcome(plain(content))
+
+
+def _alarm(balances: Sequence[Balance], last: float, first: float) -> Json:
+    """Return how likely a sound asset deviates so much, in what, and since when.
+
+    Of each balance the means of days are compared, and the mean squares of hours about them.
+    """
+    from scipy import stats  # slow to import, as optimize
+
+    found = []
+    for balance in balances:
+        days, place = np.unique(balance.days, return_inverse=True)
+        count = np.bincount(place)
+        means = np.bincount(place, balance.rest) / count
+        about = np.log(np.bincount(place, (balance.rest - means[place]) ** 2) / count + 1e-6)
+        before, after = days <= last // DAY, days >= first
+        if after.sum() < 3:
+            raise InputError(f"{after.sum()} recent days can be judged", expected="3 at least")
+        for daily, sides in ((means, 2), (about, 1)):
+            by, spread, freedom = shift(daily[before], daily[after])
+            t = (abs(by) if sides == 2 else by) / spread
+            found.append((sides * float(stats.t.sf(t, freedom)), balance.reading, days, daily))
+    p, reading, days, daily = min(found, key=lambda one: one[0])
+    since = next((iot.stamp_of(days[k] * DAY) for k in changes(daily, 1)), None)
+    return {"p": min(1.0, p * len(found)), "deviates": reading, "since": since}
+
+
+def _ranked(kind: str, recent: Sequence[Balance]) -> list[Json]:
+    """Return the modes that lower the residuals, each by its likeliest variant."""
+    from scipy.optimize import nnls
+
+    rest = np.concatenate([b.rest for b in recent])
+    days = len(np.unique(np.concatenate([b.days for b in recent])))
+    found: dict[str, Json] = {}
+    for cause in dict.fromkeys(cause for b in recent for cause in b.adds):
+        units = {name: b.unit for b in recent for name in b.adds.get(cause, ())}
+        rows = ([b.adds.get(cause, {}).get(n, 0 * b.rest) for n in units] for b in recent)
+        sizes, left = nnls(np.concatenate([np.column_stack(row) for row in rows]), rest)
+        evidence = (rest @ rest - left**2) * days / len(rest) - (sizes > 0).sum() * np.log(days)
+        if evidence > max(0.0, found.get(cause[0], {}).get("evidence", 0.0)):
+            line = next(n for n in lines() if n["kind"] == kind and n["mode"] == cause[0])
+            found[cause[0]] = {
+                **{"kind": kind, "mode": cause[0], "evidence": float(evidence)},
+                "explains": float(1 - left**2 / (rest @ rest)),
+                "seen": [
+                    {"what": name, "by": float(np.expm1(s) if unit == "1" else s), "unit": unit}
+                    for (name, unit), s in zip(units.items(), sizes, strict=True)
+                    if s > 0
+                ],
+                "slots": line["slot"].split(";") if line["slot"] else [],
+                **{"action": line["action"], "source": line["source"]},
+            }
+    return list(found.values())
