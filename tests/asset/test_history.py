@@ -118,6 +118,44 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path: Path) -> None:
     assert (seen["latest"], seen["latest_at"], seen["good"]) == (20.9, "2026-01-01T09:00", 10)
 
 
+def test_stamps_with_the_year_last_are_read_as_everywhere(tmp_path: Path) -> None:
+    register = written(tmp_path, SOUND)
+    rows = [f"{day:02}.06.2026 00:00,20" for day in (1, 2, 13)]
+    (tmp_path / "h.csv").write_text("\n".join(["time,a", *rows]), "utf-8")
+    seen = called(tmp_path, "iot_sensors", **register)["sensors"][0]
+    assert (seen["first"], seen["last"]) == ("2026-06-01T00:00", "2026-06-13T00:00")
+    (tmp_path / "h.csv").write_text("time,a\n01/06/2026 00:00,20\n02/06/2026 00:00,20", "utf-8")
+    assert "day and month cannot be told" in refused(tmp_path, "iot_sensors", **register)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_a_parquet_history_is_that_of_the_text(tmp_path: Path, zone: str | None) -> None:
+    register = written(tmp_path, [20.0, None, 999.0, *SOUND])
+    text = called(tmp_path, "iot_history", **register, sensor="a")
+    table = pd.read_csv(tmp_path / "h.csv", parse_dates=["time"])
+    table["time"] = table["time"].dt.tz_localize(zone)
+    table.rename(columns={"a": "a [degC]"}).assign(x="no").to_parquet(tmp_path / "h.parquet")
+    lines = (tmp_path / "sensors.csv").read_text("utf-8").replace("h.csv", "h.parquet")
+    (tmp_path / "sensors.csv").write_text(lines, "utf-8")
+    found = called(tmp_path, "iot_history", **register, sensor="a")
+    assert found["values"] == text["values"]
+    assert (found["left_out"], len(found["values"])) == (2, 1 + len(SOUND))
+    shift = np.timedelta64(0 if zone is None else -1, "h")
+    starts = [str(np.datetime64(stamp) + shift) for stamp in text["stamps"]]
+    assert found["stamps"] == starts
+    (tmp_path / "sensors.csv").write_text(lines.replace("#a", "#b"), "utf-8")
+    assert "no column 'b'" in refused(tmp_path, "iot_sensors", **register)
+
+
+def test_a_large_history_is_read_as_a_small_one(tmp_path: Path) -> None:
+    register = written(tmp_path, [20 + 0.1 * (k % 97) for k in range(60_000)])
+    small = called(tmp_path, "iot_history", **register, sensor="a", every=24)
+    long = (tmp_path / "h.csv").read_text("utf-8").replace("\n", f",{'x' * 200}\n")
+    (tmp_path / "h.csv").write_text(long + f",{'x' * 200}", "utf-8")
+    assert len(long) > 10_000_000
+    assert called(tmp_path, "iot_history", **register, sensor="a", every=24) == small
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [

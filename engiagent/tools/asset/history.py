@@ -4,20 +4,25 @@ A register says which column of which table a sensor is. Faulty readings are nam
 never repaired.
 """
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.stamps import StampError, parse_stamp, stamp_seconds
+from engiagent.blueprint.stamps import StampError, in_iso, stamp_seconds
 from engiagent.errors import InputError
-from engiagent.io.tabular import TableFile, is_number, read_table
+from engiagent.io.tabular import TableColumn, TableFile, by_name, header_unit, is_number, read_table
 from engiagent.study.economics.cashflow import Floats
+from engiagent.text.timestamps import looks_like_time
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import inside, write_rows
 from engiagent.tools.registry import Json, Outcome, State, shape, tool
@@ -29,6 +34,7 @@ PACK: Final = "asset"
 HOUR: Final = 3600.0
 _NEEDED: Final = ("asset", "kind", "sensor", "measures", "unit", "data")
 _MOST: Final = 2_000
+_LARGE: Final = 10_000_000  # bytes of a CSV file
 _SWAPS: Final = (
     ("degC", "degF", "K"),
     ("W", "kW", "MW"),
@@ -231,32 +237,65 @@ def history_of(root: Path, sensor: Sensor) -> History:
     if not file or not column:
         said = f"the data of {sensor.name} are a file and a column"
         raise InputError(said, found=sensor.data, expected="plant.csv#supply")
-    path = inside(root, file)
-    table = read_table(path.parent, path.name)
+    table = _table(inside(root, file), column)
     cells = table.column(column)
-    texts = cells.texts()
+    time = next((c for c in table.columns.values() if looks_like_time(c)), None)
+    if time is None:
+        expected = "a column as 2023-01-01T00:00"
+        raise InputError("the table has no time stamps", file, expected=expected)
+    texts: Any = cells.cells
     if cells.decimal == ",":
         texts = tuple(text.replace(",", ".") for text in texts)
-    values = np.array([float(t) if is_number(t) else np.nan for t in texts])
-    stamps = _stamps(table, file)
+    values = [float(t) if is_number(t) else np.nan for t in texts] if cells.is_text else texts
     try:
+        stamps = in_iso(time.texts())
         seconds = stamp_seconds(stamps)[0]
     except StampError as error:
-        raise InputError(str(error), file, expected="all stamps with an offset, or none") from None
-    return History(sensor, stamps, seconds, values)
+        expected = error.expected or "all stamps with an offset, or none"
+        raise InputError(str(error), file, expected=expected) from None
+    return History(sensor, stamps, seconds, np.array(values, dtype=np.float64))
+
+
+def _table(path: Path, column: str) -> TableFile:
+    """Return a table; of a large one, and of Parquet, a column beside its stamps, by DuckDB."""
+    large = path.suffix == ".parquet"
+    if path.suffix == ".csv" and path.stat().st_size > _LARGE:
+        with path.open("rb") as rows:  # of other dates DuckDB guesses whether the day is first
+            large = bool(re.search(rb"\d{4}-\d\d-\d\d", b"".join(islice(rows, 1, 3))))
+    if large and find_spec("duckdb"):
+        with suppress(ValueError):  # the strict reader says what is wrong, or reads it
+            return _by_duckdb(path, path.stat().st_mtime_ns, column)
+    return read_table(path.parent, path.name)
+
+
+@lru_cache(maxsize=4)
+def _by_duckdb(path: Path, _: int, column: str) -> TableFile:
+    from engiagent.tools.market.querying import database  # slow to import, an extra
+
+    known, file, made = database({"history": str(path)}), path.name, []
+    table = known.table("history")
+    empty = [TableColumn(file, h, *header_unit(h), k, ()) for k, h in enumerate(table.columns, 1)]
+    wanted = TableFile(file, by_name(empty, file), 0, "").column(column)
+    for own, kind in zip(empty, map(str, table.types), strict=True):
+        cell = '"' + own.header.replace('"', '""') + '"'
+        if own is wanted:
+            cell = f"TRY_CAST({cell} AS DOUBLE)"
+        elif kind.startswith(("TIMESTAMP", "DATE")):
+            utc, mark = (" AT TIME ZONE 'UTC'", "Z") if "TIME ZONE" in kind else ("", "")
+            cell = f"strftime({cell}{utc}, '%Y-%m-%dT%H:%M:%S{mark}')"
+        elif kind != "VARCHAR":
+            continue
+        cells = known.execute(f"SELECT {cell} AS cell FROM history").fetchnumpy()["cell"]
+        text = cells.dtype == object
+        filled = np.ma.filled(cells, "" if text else np.nan)
+        made.append(replace(own, cells=tuple(filled.tolist()) if text else filled))
+    return TableFile(file, by_name(made, file), table.shape[0], "")
 
 
 def history_asked(state: State, given: Json) -> History:
     """Return what the sensor of a call showed."""
     known = register(state.root, given["sensors"])
     return history_of(state.root, sensor_of(known, given["sensor"]))
-
-
-def _stamps(table: TableFile, file: str) -> tuple[str, ...]:
-    for column in table.columns.values():
-        if column.is_text and any(parse_stamp(text) for text in column.texts()[:20]):
-            return column.texts()
-    raise InputError("the table has no time stamps", file, expected="a column as 2023-01-01T00:00")
 
 
 def seconds_of(stamp: str) -> float:
