@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from tests.asset.test_history import called, refused
 
@@ -113,6 +113,65 @@ def test_the_window_of_least_cost_is_that_of_the_programme_by_hand(root: Path) -
     assert found["without_work"]["cost"] == pytest.approx(by_hand())
 
 
+def by_binaries(duration: int, factor: float, latest: int = 6) -> tuple[float, int]:
+    """Return least cost and start of one programme in which a binary for each start decides.
+
+    The battery charges with a factor of its power until the work is done, and not meanwhile.
+    """
+    n, prices = 6, np.array(PRICES)
+    starts = n + 1 - duration
+    eye, none, begun = np.eye(n), np.zeros((n, n)), np.zeros((n, starts))
+    off, done = begun.copy(), begun.copy()
+    for s in range(starts):
+        off[s : s + duration, s], done[s:, s] = 1, 1
+    cost = np.r_[prices, -prices, np.zeros(n + starts)] * STEP
+    content = np.hstack([-0.95 * STEP * eye, STEP / 0.95 * eye, eye - np.eye(n, k=-1), begun])
+    rows = [
+        LinearConstraint(content, 0, 0),
+        LinearConstraint(
+            np.hstack([eye, -eye, none, begun]), -np.array(COLD), 200 - np.array(COLD)
+        ),
+        LinearConstraint(np.hstack([eye, none, none, 60 * off]), -np.inf, 60),
+        LinearConstraint(
+            np.hstack([eye, none, none, -60 * (1 - factor) * done]), -np.inf, 60 * factor
+        ),
+        LinearConstraint(np.r_[np.zeros(3 * n), np.ones(starts)], 1, 1),
+    ]
+    allowed = [float(s + duration <= latest) for s in range(starts)]
+    upper = np.r_[np.full(2 * n, 60), np.full(n, 400), allowed]
+    found = milp(
+        cost,
+        constraints=rows,
+        bounds=Bounds(0, upper),
+        integrality=np.r_[np.zeros(3 * n), np.ones(starts)],
+    )
+    return float(found.fun + STEP * prices @ np.array(COLD)), int(np.argmax(found.x[3 * n :]))
+
+
+@pytest.mark.parametrize(("duration", "factor", "latest"), [(2, 1.0, 6), (1, 0.5, 6), (3, 0.3, 4)])
+def test_the_best_of_all_windows_is_the_optimum_with_binary_starts(
+    root: Path, duration: int, factor: float, latest: int
+) -> None:
+    found = called(
+        root,
+        "asset_maintenance_window",
+        plant="depot.yaml",
+        quantity="battery.charge",
+        duration=4 * duration,
+        latest=f"2026-06-0{1 + latest // 6}T{4 * latest % 24:02}:00",
+        slot="battery.charge_power_max",
+        factor=factor,
+        repair_cost=1,
+    )
+    cost, start = by_binaries(duration, factor, latest)
+    assert len(found["windows"]) == latest + 1 - duration
+    assert {w["verdict"] for w in found["windows"]} == {"certified"}
+    best = next(w for w in found["windows"] if w["start"] == found["best"])
+    assert best["cost"] == pytest.approx(cost, abs=1e-5)
+    assert found["windows"][start]["cost"] == pytest.approx(cost, abs=1e-5)
+    assert found["saves"] == pytest.approx(found["without_work"]["cost"] - cost - 1, abs=1e-5)
+
+
 def test_work_that_repairs_is_worth_doing_early(root: Path) -> None:
     (root / "plant.yaml").write_text(PLANT, "utf-8")
     # without a store the chiller cannot be off: no window leaves a plan, and that is the answer
@@ -181,8 +240,11 @@ def test_windows_outside_the_horizon_are_refused(root: Path) -> None:
     there = {**call, "plant": "local.yaml", "starts": ["2026-06-01T08:00"]}
     assert called(root, "asset_maintenance_window", **there)["windows"][0]["periods"] == 2
     there["starts"] = ["at noon"]
-    assert "no period" in refused(root, "asset_maintenance_window", **there)
-    for start, said in (("2026-06-01T20:00", "ends after"), ("2026-06-01T01:00", "no period")):
+    assert "no such day or time" in refused(root, "asset_maintenance_window", **there)
+    there["starts"] = ["2026-06-01T08:00", "2026-06-01T20:00"]
+    found = called(root, "asset_maintenance_window", **there)
+    assert (len(found["windows"]), len(found["notes"])) == (1, 2)
+    for start, said in (("2026-06-01T20:00", "0 windows lie"), ("2026-06-01T01:00", "no period")):
         assert said in refused(root, "asset_maintenance_window", **call, starts=[start])
     assert "a factor is of a slot" in refused(
         root, "asset_maintenance_window", **call, starts=STARTS, factor=0.9

@@ -5,16 +5,13 @@ read, solved and checked like any other; each such file can be run by itself.
 """
 
 import tempfile
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Final
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.stamps import stamp_seconds
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.errors import InputError
 from engiagent.formulations.compile import compile_blueprint
@@ -27,7 +24,7 @@ from engiagent.run.inputs import data_files
 from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem
-from engiagent.tools.asset.history import HOUR, PACK
+from engiagent.tools.asset.history import HOUR, PACK, seconds_of
 from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.places import inside
 from engiagent.tools.registry import Json, Outcome, State, shape, tool
@@ -35,6 +32,7 @@ from engiagent.tools.site.arguments import stated
 from engiagent.units.words import Conventions
 
 GROUP: Final = "asset"
+_MOST_WINDOWS: Final = 200
 
 
 class Plant:
@@ -148,32 +146,21 @@ def asset_derate(state: State, given: Json) -> Outcome:
         state.watch.tell(f"planning {name}")
         twin = next((c for c in cases.values() if c["factor"] == own), None)
         cases[name] = twin or {"factor": own, **plant.planned(plant.derated(given["slot"], own))}
-    days = plant.hours / 24
-    base = cases["sound"]["cost"]
-    losses = [
-        None if None in (base, case["cost"]) else (case["cost"] - base) / days
-        for case in (cases[name] for name in names[1:])
-    ]
-    ordered = sorted(v for v in losses[1:] if v is not None)
-    repair = given.get("repair_cost")
+    days, base, repair = plant.hours / 24, cases["sound"]["cost"], given.get("repair_cost")
+    costs = [cases[name]["cost"] for name in names[1:]]
+    losses = [None if None in (base, cost) else (cost - base) / days for cost in costs]
     notes = ["a day costs what the mean day of the horizon does; seasons beyond it are not in it"]
     if None in losses:
-        notes.append(
-            "where there is no plan the component is needed as it was: no price tells that"
-        )
-    low, high = (ordered[0], ordered[-1]) if len(ordered) == 2 else (None, None)
+        notes.append("without a plan the component is needed as it was: no price tells that")
+    ordered = sorted(loss for loss in losses[1:] if loss is not None)
+    low, high = ordered if len(ordered) == 2 else (None, None)
 
     def back(loss: float | None) -> float | None:
         return None if repair is None or loss is None or loss <= 0 else repair / loss
 
     content: Json = {
-        **{
-            "plant": given["plant"],
-            "slot": given["slot"],
-            "currency": cases["sound"]["unit"],
-            **cases,
-        },
-        **{"horizon_days": days, "loss_by_day": losses[0], "loss_by_day_least": low},
+        **{"plant": given["plant"], "slot": given["slot"], "currency": cases["sound"]["unit"]},
+        **{**cases, "horizon_days": days, "loss_by_day": losses[0], "loss_by_day_least": low},
         **{"loss_by_day_most": high, "repair_cost": repair, "pays_back_days": back(losses[0])},
         **{"pays_back_days_least": back(high), "pays_back_days_most": back(low), "notes": notes},
     }
@@ -185,62 +172,72 @@ def asset_derate(state: State, given: Json) -> Outcome:
 
 @tool(
     "read",
-    *stated("plan only", "windows", pack=PACK),
+    *stated("plan only", "windows", "repair", pack=PACK),
     SECONDS,
     returns=shape(
-        "plant: text; currency: text or null; best: text or null; without_work: object; "
+        "plant: text; currency best: text or null; saves: number or null; without_work: object; "
         "windows: list of object; notes: list of text"
     ),
     outside=True,
 )
 def asset_maintenance_window(state: State, given: Json) -> Outcome:
-    """Find when work costs least: the plan for each start, with the component off meanwhile.
+    """Choose when a repair is made: for each admissible start the plan with the component off.
 
     With slot and factor the component is worse until the work is done and as stated after it. All
-    starts are planned and checked, so the best one is the best of them.
+    windows are planned and checked, so that the best one is the best of them.
     """
     plant = Plant(state.root, given["plant"], given.get("time_limit", 60.0))
-    factor = given.get("factor", 1.0)
-    edges = plant.axis.edges
-    slot = given.get("slot")
+    slot, factor = given.get("slot"), given.get("factor", 1.0)
     if (factor != 1) > (slot is not None):
         raise InputError("a factor is of a slot", found="no slot", expected="as chiller.rated_cop")
-    before = plant.derated(slot, factor) if slot else plant.document
-    base = plant.planned(before)
-    windows = []
-    for start in given["starts"]:
-        state.watch.tell(f"work from {start}")
-        first = _place(plant, start)
-        last = int(np.searchsorted(edges, edges[first] + given["duration"] * HOUR - 1e-6))
-        if last >= len(edges):
-            raise InputError(f"work from {start} ends after the horizon", given["plant"])
-        document = _with_window(plant, given, first, last)
-        case = plant.planned(document)
+    state.watch.tell("planning without work")
+    base = plant.planned(plant.derated(slot, factor) if slot else plant.document)
+    windows: list[Json] = []
+    for first, last in _windows(plant, given):
+        start = plant.axis.labels[first][:16]
+        state.watch.tell(f"planning work from {start}")
+        case = plant.planned(_with_window(plant, given, first, last))
         costs = (case["cost"], base["cost"])
         extra = None if None in costs else costs[0] - costs[1]
-        about = {"start": start, "periods": last - first, "extra_cost": extra}
-        windows.append({**about, **case})
+        windows.append({"start": start, "periods": last - first, "extra_cost": extra, **case})
     able = [w for w in windows if w["cost"] is not None]
-    best = min(able, key=lambda w: w["cost"])["start"] if able else None
-    notes = ["extra_cost is against the plan in which no work is done"]
+    best = min(able, key=lambda w: w["cost"]) if able else {"start": None, "extra_cost": None}
+    extra, notes = best["extra_cost"], ["extra_cost is against the plan in which no work is done"]
+    if len(windows) < len(given.get("starts", ())):
+        notes.append("starts are left out whose work does not lie within horizon and limits")
     if not able:
         notes.append("no start leaves a plan: the plant cannot do without the component so long")
-    content = {"plant": given["plant"], "currency": base["unit"], "best": best}
+    content = {"plant": given["plant"], "currency": base["unit"], "best": best["start"]}
+    content["saves"] = None if extra is None else -extra - given.get("repair_cost", 0.0)
     return Outcome(plain({**content, "without_work": base, "windows": windows, "notes": notes}))
+
+
+def _windows(plant: Plant, given: Json) -> list[tuple[int, int]]:
+    """Return the admissible windows, by the periods that they begin with and end before."""
+    axis, by_clock = plant.axis, plant.axis.local
+    firsts = list(range(len(axis.edges) - 1))
+    if "starts" in given:
+        firsts = [_place(plant, start) for start in given["starts"]]
+    begin = seconds_of(given["earliest"]) if "earliest" in given else -np.inf
+    end = seconds_of(given["latest"]) if "latest" in given else np.inf
+    found = []
+    for first in firsts:
+        ends = axis.edges[first] + given["duration"] * HOUR - 1e-6
+        last = int(np.searchsorted(axis.edges, ends))
+        if last < len(axis.edges) and by_clock[first] >= begin and by_clock[last] <= end:
+            found.append((first, last))
+    if not 1 <= len(found) <= _MOST_WINDOWS:
+        said, expected = f"{len(found)} windows lie within the horizon", f"1 to {_MOST_WINDOWS}"
+        raise InputError(said, plant.file, expected=f"{expected}; state starts, earliest or latest")
+    return found
 
 
 def _place(plant: Plant, start: str) -> int:
     """Return the number of the period that a stamp is the start of."""
-    axis = plant.axis
-    seconds = float(stamp_seconds((start,))[0][0])
-    if axis.zone is not None and np.isfinite(seconds):
-        local = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=ZoneInfo(axis.zone))
-        seconds = local.timestamp()
-    found = np.flatnonzero(np.abs(axis.edges[:-1] - seconds) < 1e-3)
+    found = np.flatnonzero(np.abs(plant.axis.local[:-1] - seconds_of(start)) < 1e-3)
     if not len(found):
-        offset = "" if axis.zone is None else f" in {axis.zone}"
-        said = f"no period of the plant starts at {start}{offset}"
-        raise InputError(said, plant.file, expected="the stamp of a period within the horizon")
+        expected = "the stamp of a period within the horizon, by the clock of the plant"
+        raise InputError(f"no period starts at {start}", plant.file, expected=expected)
     return int(found[0])
 
 
