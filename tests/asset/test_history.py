@@ -163,7 +163,7 @@ def test_a_large_history_is_read_as_a_small_one(tmp_path: Path) -> None:
         ("hall,x,ahu,a,temperature,degC,h.csv,,", "a file and a column"),
         ("hall,x,ahu,a,temperature,degC,h.csv#b,,", "no column 'b'"),
         ("hall,x,ahu,a,temperature,degC,../h.csv#a,,", "h.csv"),
-        ("hall,x,ahu,a,temperature,degC,h.csv#a,low,", "row 1: a limit is no number"),
+        ("hall,x,ahu,a,temperature,degC,h.csv#a,low,", "row 1: least is no number"),
     ],
 )
 def test_a_register_that_is_wrong_is_refused_with_the_place(

@@ -6,7 +6,7 @@ import pytest
 
 from engiagent.ask.cards import above_ceiling, packaged
 from engiagent.tools import Session
-from engiagent.tools.asset.modes import SOURCES, lines
+from engiagent.tools.asset.modes import lines
 from engiagent.tools.registry import tools
 from tests.asset.test_history import called, refused
 
@@ -104,7 +104,7 @@ def test_modes_lead_to_what_shows_them_and_back(tmp_path: Path) -> None:
         for shown in called(tmp_path, "fmsr_sensors", mode=mode)["shown_by"]:
             back = called(tmp_path, "fmsr_modes", measures=shown["measures"], kind=shown["kind"])
             assert mode in {m["mode"] for m in back["modes"]}
-    assert {line["source"] for line in lines()} == set(SOURCES)
+    assert {s["source"] for s in lines("sources.csv")} == {line["source"] for line in lines()}
     assert "condenser fouling" in refused(tmp_path, "fmsr_sensors", mode="condenser foulin")
 
 

@@ -23,11 +23,8 @@ from engiagent.tools.asset import history as iot
 from engiagent.tools.asset.modes import lines
 from engiagent.tools.asset.series import changes, quadratic, shift, together
 from engiagent.tools.modelling import plain
-from engiagent.tools.registry import Json, Outcome, State, shape, tool
-from engiagent.tools.site.arguments import stated
+from engiagent.tools.registry import Json, Outcome, State
 
-GROUP: Final = "asset"
-PACK: Final = iot.PACK
 DAY: Final = 24 * iot.HOUR
 _FOLDS: Final = 5
 _FEWEST: Final = 10
@@ -151,11 +148,8 @@ def _balances(
         yield _balance(name, "K" if sensor.unit.is_point else "1", starts, said, last)
 
 
-@tool(
-    "read",
-    *stated("register", "asset", "diagnose", pack=PACK),
-    returns=shape("assets candidates: list of object; not_judged notes: list of text"),
-    outside=True,
+@iot.asset_tool(
+    "register asset diagnose", "assets candidates: list of object; not_judged notes: list of text"
 )
 def fmsr_diagnose(state: State, given: Json) -> Outcome:
     """Name which assets deviate from what they were when sound, and rank failure modes that fit.

@@ -5,7 +5,7 @@ never repaired.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -25,12 +25,10 @@ from engiagent.study.economics.cashflow import Floats
 from engiagent.text.timestamps import looks_like_time
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import inside, write_rows
-from engiagent.tools.registry import Json, Outcome, State, shape, tool
+from engiagent.tools.registry import Access, Json, Outcome, State, Work, shape, tool
 from engiagent.tools.site.arguments import stated
 from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
 
-GROUP: Final = "asset"
-PACK: Final = "asset"
 HOUR: Final = 3600.0
 _NEEDED: Final = ("asset", "kind", "sensor", "measures", "unit", "data")
 _MOST: Final = 2_000
@@ -57,8 +55,8 @@ class Sensor:
     kind: str  # of the asset, as chiller
     site: str
     measures: str  # the quantity in words, as supply temperature
-    unit: Unit
     data: str  # FILE#COLUMN
+    unit: Unit
     least: float  # least, most: between which a reading is possible, in the unit
     most: float
 
@@ -192,36 +190,44 @@ def _stuck(history: History, hours: float) -> Iterator[Fault]:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def register(root: Path, file: str) -> dict[str, Sensor]:
-    """Return the sensors of a register by name."""
+def rows_of(
+    root: Path, file: str, needed: Sequence[str], texts: Sequence[str], numbers: Sequence[str]
+) -> Iterator[tuple[str, Json]]:
+    """Yield each row of a table, as ``row 3`` and by column, None where a cell is empty or absent.
+
+    Columns that are needed have to be there, further texts and numbers need not.
+    """
     path = inside(root, file)
     table = read_table(path.parent, path.name)
-    lines = {name: table.column(name).texts() for name in _NEEDED}
-    further = {n: table.columns[n].texts() for n in ("site", "least", "most") if n in table.columns}
-    found: dict[str, Sensor] = {}
+    columns = {name: table.column(name).texts() for name in needed}
+    columns |= {n: table.columns[n].texts() for n in (*texts, *numbers) if n in table.columns}
+    blank: Json = dict.fromkeys((*texts, *numbers))
     for k in range(table.rows):
-        row = {name: texts[k].strip() for name, texts in {**lines, **further}.items()}
-        if row["sensor"] in found:
-            raise InputError(f"row {k + 1}: a sensor stands twice", file, found=row["sensor"])
+        row = blank | {name: cells[k] or None for name, cells in columns.items()}
+        for name in (n for n in numbers if row[n]):
+            if not is_number(row[name]):
+                raise InputError(f"row {k + 1}: {name} is no number", file, found=row[name])
+            row[name] = float(row[name])
+        yield f"row {k + 1}", row
+
+
+def register(root: Path, file: str) -> dict[str, Sensor]:
+    """Return the sensors of a register by name."""
+    found: dict[str, Sensor] = {}
+    for place, row in rows_of(root, file, _NEEDED, ("site",), ("least", "most")):
+        name = row.pop("sensor")
+        if name in found:
+            raise InputError(f"{place}: a sensor stands twice", file, found=name)
         try:
             unit = parse_unit(row["unit"] or "1")
         except UnitError as error:
-            said = f"row {k + 1}: the unit of {row['sensor']}: {error}"
+            said = f"{place}: the unit of {name}: {error}"
             raise InputError(said, file, expected="a unit as degC or kW") from None
-        limits = [_limit(row.get(name, ""), file, k) for name in ("least", "most")]
-        found[row["sensor"]] = Sensor(
-            *(row["sensor"], row["asset"], row["kind"], row.get("site", ""), row["measures"]),
-            *(unit, row["data"]),
-            least=-np.inf if limits[0] is None else limits[0],
-            most=np.inf if limits[1] is None else limits[1],
-        )
+        texts = [row[n] or "" for n in ("asset", "kind", "site", "measures", "data")]
+        least = -np.inf if row["least"] is None else row["least"]
+        most = np.inf if row["most"] is None else row["most"]
+        found[name] = Sensor(name, *texts, unit, least, most)
     return found
-
-
-def _limit(text: str, file: str, row: int) -> float | None:
-    if text and not is_number(text):
-        raise InputError(f"row {row + 1}: a limit is no number", file, found=text)
-    return float(text) if text else None
 
 
 def sensor_of(known: dict[str, Sensor], name: str) -> Sensor:
@@ -313,23 +319,24 @@ def stamp_of(seconds: float) -> str:
 
 def about_sensor(sensor: Sensor) -> Json:
     """Return what the register says of a sensor."""
-    return {
-        **{"sensor": sensor.name, "asset": sensor.asset, "kind": sensor.kind, "site": sensor.site},
-        **{"measures": sensor.measures, "unit": str(sensor.unit), "data": sensor.data},
-        "least": sensor.least if np.isfinite(sensor.least) else None,
-        "most": sensor.most if np.isfinite(sensor.most) else None,
-    }
+    names = ("asset", "kind", "site", "measures", "data", "least", "most")
+    known = {name: getattr(sensor, name) for name in names}
+    return {"sensor": sensor.name, "unit": str(sensor.unit), **known}
+
+
+def asset_tool(
+    blocks: str, returns: str, access: Access = "read", **hints: Any
+) -> Callable[[Work], Work]:
+    """Register a tool of the pack; its answer depends on files, and what it writes is new."""
+    known = {"group": "asset", "outside": True, "repeatable": access == "read", **hints}
+    arguments = stated(*blocks.split(), pack="asset")
+    return tool(access, *arguments, returns=shape(returns), **known)
 
 
 # -- tools ----------------------------------------------------------------------------------------
 
 
-@tool(
-    "read",
-    *stated("register", pack=PACK),
-    returns=shape("sites: list of text; count: count; assets: list of object"),
-    outside=True,
-)
+@asset_tool("register", "sites: list of text; count: count; assets: list of object")
 def iot_assets(state: State, given: Json) -> Outcome:
     """List the sites and assets of a register, with kinds, sensors and what these measure."""
     known = register(state.root, given["sensors"])
@@ -345,12 +352,7 @@ def iot_assets(state: State, given: Json) -> Outcome:
     return Outcome(plain({"sites": sites, "count": len(listed), "assets": listed}))
 
 
-@tool(
-    "read",
-    *stated("register", "asset", pack=PACK),
-    returns=shape("count: count; sensors: list of object"),
-    outside=True,
-)
+@asset_tool("register asset", "count: count; sensors: list of object")
 def iot_sensors(state: State, given: Json) -> Outcome:
     """List sensors with unit, limits, data, how many readings, and the latest good one."""
     listed = []
@@ -358,12 +360,12 @@ def iot_sensors(state: State, given: Json) -> Outcome:
         history = history_of(state.root, sensor)
         used = np.flatnonzero(history.good())
         step = history.step / HOUR if np.isfinite(history.step) else None
-        count, last = len(history.values), int(used[-1]) if len(used) else None
+        count, last = len(history.values), int(used[-1]) if len(used) else -1
         about: Json = {"readings": count, "good": len(used), "step_h": step}
         about |= {"first": history.stamps[0], "last": history.stamps[-1]}
-        about["latest"] = None if last is None else history.values[last]
-        about["latest_at"] = None if last is None else history.stamps[last]
-        about["bad_since"] = count - 1 - (-1 if last is None else last)
+        about |= {"latest": None, "latest_at": None, "bad_since": count - 1 - last}
+        if last >= 0:
+            about |= {"latest": history.values[last], "latest_at": history.stamps[last]}
         listed.append({**about_sensor(sensor), **about})
     return Outcome(plain({"count": len(listed), "sensors": listed}))
 
@@ -377,15 +379,11 @@ def chosen(known: Mapping[str, Sensor], given: Json) -> list[Sensor]:
     return found
 
 
-@tool(
-    "write",
-    *stated("register", "sensor", "span", "every", pack=PACK),
-    returns=shape(
-        "sensor: object; count more left_out: count; stamps: list of text; "
-        "values: list of number; mean lowest highest: number"
-    ),
-    outside=True,
-    repeatable=False,
+@asset_tool(
+    "register sensor span every",
+    "sensor: object; count more left_out: count; stamps: list of text; values: list of number; "
+    "mean lowest highest: number",
+    access="write",
 )
 def iot_history(state: State, given: Json) -> Outcome:
     """Return the good readings of a sensor, or their means, between two stamps.
@@ -420,14 +418,10 @@ def iot_history(state: State, given: Json) -> Outcome:
     return Outcome(plain(content), {}, artefacts)
 
 
-@tool(
-    "read",
-    *stated("register", "asset", "screening", pack=PACK),
-    returns=shape(
-        "readings used count: count; share_used: number or null; faults: list of object; "
-        "not_judged: list of text"
-    ),
-    outside=True,
+@asset_tool(
+    "register asset screening",
+    "readings used count: count; share_used: number or null; faults: list of object; "
+    "not_judged: list of text",
 )
 def iot_quality(state: State, given: Json) -> Outcome:
     """Name what of the readings cannot be true: missing, out of order, gaps, impossible, stuck.
@@ -450,11 +444,6 @@ def iot_quality(state: State, given: Json) -> Outcome:
                 {"sensor": sensor.name, "fault": fault.fault, "first": rows[0], "last": rows[-1]}
                 | {"readings": len(rows) if fault.unused else 0, "about": fault.about}
             )
-    content: dict[str, Any] = {
-        "readings": total,
-        "used": good,
-        "count": len(listed),
-        "faults": listed[:_MOST],
-    }
-    content["share_used"] = good / total if total else None
-    return Outcome(plain({**content, "not_judged": blind}))
+    content: Json = {"readings": total, "used": good, "share_used": good / total if total else None}
+    content |= {"count": len(listed), "faults": listed[:_MOST], "not_judged": blind}
+    return Outcome(plain(content))

@@ -24,14 +24,12 @@ from engiagent.run.inputs import data_files
 from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem
-from engiagent.tools.asset.history import HOUR, PACK, seconds_of
-from engiagent.tools.modelling import SECONDS, plain
+from engiagent.tools.asset.history import HOUR, asset_tool, seconds_of
+from engiagent.tools.modelling import plain
 from engiagent.tools.places import inside
-from engiagent.tools.registry import Json, Outcome, State, shape, tool
-from engiagent.tools.site.arguments import stated
+from engiagent.tools.registry import Json, Outcome, State
 from engiagent.units.words import Conventions
 
-GROUP: Final = "asset"
 _MOST_WINDOWS: Final = 200
 
 
@@ -115,18 +113,12 @@ class Plant:
         return float(self.axis.edges[-1] - self.axis.edges[0]) / HOUR
 
 
-@tool(
-    "read",
-    *stated("plan", "repair", pack=PACK),
-    SECONDS,
-    returns=shape(
-        "plant slot: text; currency: text or null; sound derated at_least at_most: object; "
-        "horizon_days: number; "
-        "loss_by_day loss_by_day_least loss_by_day_most repair_cost: number or null; "
-        "pays_back_days pays_back_days_least pays_back_days_most: number or null; "
-        "notes: list of text"
-    ),
-    outside=True,
+@asset_tool(
+    "plan repair seconds",
+    "plant slot: text; currency: text or null; sound derated at_least at_most: object; "
+    "horizon_days: number; "
+    "loss_by_day loss_by_day_least loss_by_day_most repair_cost: number or null; "
+    "pays_back_days pays_back_days_least pays_back_days_most: number or null; notes: list of text",
 )
 def asset_derate(state: State, given: Json) -> Outcome:
     """Find what a degraded component costs: the plan with a slot multiplied by a factor, checked.
@@ -170,15 +162,10 @@ def asset_derate(state: State, given: Json) -> Outcome:
 # -- windows --------------------------------------------------------------------------------------
 
 
-@tool(
-    "read",
-    *stated("plan only", "windows", "repair", pack=PACK),
-    SECONDS,
-    returns=shape(
-        "plant: text; currency best: text or null; saves: number or null; without_work: object; "
-        "windows: list of object; notes: list of text"
-    ),
-    outside=True,
+@asset_tool(
+    "plant windows repair seconds",
+    "plant: text; currency best: text or null; saves: number or null; without_work: object; "
+    "windows: list of object; notes: list of text",
 )
 def asset_maintenance_window(state: State, given: Json) -> Outcome:
     """Choose when a repair is made: for each admissible start the plan with the component off.

@@ -17,9 +17,9 @@ from engiagent.errors import InputError
 from engiagent.study.economics.cashflow import Floats
 from engiagent.tools.asset.history import (
     HOUR,
-    PACK,
     Flags,
     History,
+    asset_tool,
     history_asked,
     history_of,
     register,
@@ -28,10 +28,8 @@ from engiagent.tools.asset.history import (
     stamp_of,
 )
 from engiagent.tools.modelling import plain
-from engiagent.tools.registry import Json, Outcome, State, shape, tool
-from engiagent.tools.site.arguments import stated
+from engiagent.tools.registry import Json, Outcome, State
 
-GROUP: Final = "asset"
 _DAY: Final = 24.0
 _MOST_PERIODS: Final = 1_000_000
 _LEAST_CALIBRATED: Final = 30
@@ -83,15 +81,11 @@ def _calendar(starts: Floats) -> Floats:
     return np.column_stack([day % 1 * 24, (np.floor(day) + 3) % 7])
 
 
-@tool(
-    "read",
-    *stated("register", "sensor", "forecast", pack=PACK),
-    returns=shape(
-        "sensor unit model: text; stamps: list of text; values low high: list of number; "
-        "level measured_coverage mean_absolute_error: number; "
-        "error_of_last_day: number or null; tested_periods: count; notes: list of text"
-    ),
-    outside=True,
+@asset_tool(
+    "register sensor forecast",
+    "sensor unit model: text; stamps: list of text; values low high: list of number; "
+    "level measured_coverage mean_absolute_error: number; error_of_last_day: number or null; "
+    "tested_periods: count; notes: list of text",
 )
 def tsfm_forecast(state: State, given: Json) -> Outcome:
     """Forecast a sensor with intervals of a stated level, and how often such intervals held.
@@ -169,15 +163,11 @@ def quadratic(drivers: Sequence[Floats], sound: Flags) -> list[Floats]:
     return [s**p for s in scaled for p in (1, 2)]
 
 
-@tool(
-    "read",
-    *stated("register", "sensor", "anomaly", pack=PACK),
-    returns=shape(
-        "sensor unit: text; threshold stated_rate measured_rate: number; "
-        "tested_periods judged count: count; anomalies: list of object; first: text or null; "
-        "notes: list of text"
-    ),
-    outside=True,
+@asset_tool(
+    "register sensor anomaly",
+    "sensor unit: text; threshold stated_rate measured_rate: number; "
+    "tested_periods judged count: count; anomalies: list of object; first: text or null; "
+    "notes: list of text",
 )
 def tsfm_anomaly(state: State, given: Json) -> Outcome:
     """List periods in which a sensor is not what its drivers explain, at a stated false-alarm rate.
@@ -257,13 +247,9 @@ def changes(values: Floats, most: int) -> list[int]:
     return sorted(sorted(found, key=lambda k: -steps[k])[:most])
 
 
-@tool(
-    "read",
-    *stated("register", "sensor", "changes", pack=PACK),
-    returns=shape(
-        "sensor unit: text; periods: count; changes: list of object; notes: list of text"
-    ),
-    outside=True,
+@asset_tool(
+    "register sensor changes",
+    "sensor unit: text; periods: count; changes: list of object; notes: list of text",
 )
 def tsfm_change_points(state: State, given: Json) -> Outcome:
     """Find when the mean of a sensor changed, with the means before and after each change."""
@@ -301,14 +287,10 @@ def shift(before: Floats, after: Floats) -> tuple[float, float, float]:
 # -- drifts ---------------------------------------------------------------------------------------
 
 
-@tool(
-    "read",
-    *stated("register", "drift", pack=PACK),
-    returns=shape(
-        "performance: text; factor least most level explained: number; drifted: flag; "
-        "reference_days recent_days: count; notes: list of text"
-    ),
-    outside=True,
+@asset_tool(
+    "register drift",
+    "performance: text; factor least most level explained: number; drifted: flag; "
+    "reference_days recent_days: count; notes: list of text",
 )
 def asset_drift(state: State, given: Json) -> Outcome:
     """Find by which factor a performance has changed since a reference, with an interval.

@@ -15,13 +15,12 @@ import numpy as np
 from engiagent.io.files import write_atomic
 from engiagent.io.plainyaml import dump_yaml
 from engiagent.study.economics.cashflow import Floats
-from engiagent.tools.asset.history import HOUR, PACK, stamp_of
+from engiagent.tools.asset.history import HOUR, asset_tool, stamp_of
+from engiagent.tools.asset.modes import lines
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import files_below, new_folder, write_rows
-from engiagent.tools.registry import Json, Outcome, State, shape, tool
-from engiagent.tools.site.arguments import stated
+from engiagent.tools.registry import Json, Outcome, State
 
-GROUP: Final = "asset"
 SIZES: Final = {
     "condenser_fouling": (0.02, 0.25),  # share of the COP that is lost at the end
     "leaking_valve": (0.02, 0.35),  # share of the full flow that passes a closed valve
@@ -30,19 +29,6 @@ SIZES: Final = {
     "none": (0.0, 0.0),
 }
 _START: Final = 1_767_571_200.0  # 2026-01-05T00:00, a Monday
-_SENSORS: Final = (
-    # name, asset, kind, what it measures, unit, noise, least, most
-    ("ch1_cooling", "chiller-1", "chiller", "cooling", "kW", 2.0, 0, 600),
-    ("ch1_power", "chiller-1", "chiller", "electric power", "kW", 0.5, 0, 200),
-    ("ch1_approach", "chiller-1", "chiller", "condenser approach temperature", "K", 0.1, 0, 20),
-    ("ch1_supply", "chiller-1", "chiller", "chilled water temperature", "degC", 0.1, 2, 20),
-    ("ahu1_mixed", "ahu-1", "ahu", "mixed temperature", "degC", 0.1, -20, 50),
-    ("ahu1_supply", "ahu-1", "ahu", "supply temperature", "degC", 0.1, 0, 50),
-    ("ahu1_return", "ahu-1", "ahu", "return temperature", "degC", 0.1, 10, 40),
-    ("ahu1_damper", "ahu-1", "ahu", "damper command", "1", 0.0, 0, 1),
-    ("ahu1_valve", "ahu-1", "ahu", "cooling valve command", "1", 0.0, 0, 1),
-    ("outdoor", "weather", "weather", "outdoor temperature", "degC", 0.1, -30, 50),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +88,9 @@ def simulated(
         **{"ahu1_supply": handled, "ahu1_return": returned, "ahu1_damper": damper},
         **{"ahu1_valve": valve, "outdoor": outdoor},
     }
-    for name, *_, noise, _, _ in _SENSORS:
-        shown[name] = shown[name] + noise * rng.normal(size=len(hours))
-        shown[name][rng.random(len(hours)) < 0.002] = -999
+    for sensor in lines("synthetic.csv"):
+        values = shown[sensor["sensor"]] + float(sensor["noise"]) * rng.normal(size=len(hours))
+        shown[sensor["sensor"]] = np.where(rng.random(len(hours)) < 0.002, -999, values)
     return Made(shown, fault, int(np.argmax(began)), size, cop)
 
 
@@ -113,11 +99,8 @@ def _smooth(rng: np.random.Generator, days: int) -> Floats:
     return np.asarray(np.convolve(rng.normal(size=days + 4), np.ones(5), "valid") / np.sqrt(5))
 
 
-@tool(
-    "write",
-    *stated("synthetic", pack=PACK),
-    returns=shape("folder: text; files: list of text; truth: object"),
-    repeatable=False,
+@asset_tool(
+    "synthetic", "folder: text; files: list of text; truth: object", access="write", outside=False
 )
 def asset_synthetic(state: State, given: Json) -> Outcome:
     """Make a plant with a known fault from a seed: register, hourly histories, and the truth."""
@@ -128,17 +111,13 @@ def asset_synthetic(state: State, given: Json) -> Outcome:
     truth["asset"] = None if sound else "chiller-1" if "foul" in fault else "ahu-1"
     truth["cop_factor_at_end"] = float(made.cop[-1])
     with new_folder(state.root, given["folder"]) as folder:
-        data = f"{given['folder']}/history.csv"
-        head = ["time", *(f"{line[0]} [{line[4]}]" for line in _SENSORS)]
+        sensors, data = lines("synthetic.csv"), f"{given['folder']}/history.csv"
+        head = ["time", *(f"{s['sensor']} [{s['unit']}]" for s in sensors)]
         stamps = [stamp_of(_START + k * HOUR) for k in range(24 * given["days"])]
-        columns = (made.shown[line[0]].round(4).tolist() for line in _SENSORS)
+        columns = (made.shown[s["sensor"]].round(4).tolist() for s in sensors)
         write_rows(folder, "history.csv", head, zip(stamps, *columns, strict=True))
-        names = ("site", "asset", "kind", "sensor", "measures", "unit", "data", "least", "most")
-        lines = (
-            ("campus", asset, kind, name, measures, unit, f"{data}#{name}", low, high)
-            for name, asset, kind, measures, unit, _, low, high in _SENSORS
-        )
-        write_rows(folder, "sensors.csv", names, lines)
+        rows = [[*s.values(), f"{data}#{s['sensor']}", "campus"] for s in sensors]
+        write_rows(folder, "sensors.csv", [*sensors[0], "data", "site"], rows)
         write_atomic(folder / "truth.yaml", dump_yaml(truth))
     files = files_below(state.root, given["folder"])
     content = {"folder": given["folder"], "files": list(files), "truth": truth}
