@@ -42,13 +42,14 @@ def test_a_sensor_that_drifts_is_named_with_by_how_much(tmp_path: Path, seed: in
 @pytest.mark.parametrize("seed", [1500, 1501])
 def test_a_stuck_damper_is_named_whose_air_no_longer_follows(tmp_path: Path, seed: int) -> None:
     plant(tmp_path, "stuck_damper", seed, 0.7)
-    found = called(tmp_path, "fmsr_diagnose", **ABOUT)
+    found = called(tmp_path, "fmsr_diagnose", **ABOUT, picture="residual.svg")
+    assert "mixing" in (tmp_path / "residual.svg").read_text("utf-8")
     first = found["candidates"][0]
     assert (first["mode"], first["kind"]) == ("stuck damper", "ahu")
     assert sizes(first)["mixed air does not follow the damper"] == pytest.approx(1, abs=0.3)
     begins = np.datetime64("2026-01-05") + simulated(seed, 100, "stuck_damper").begins // 24
     judged = {asset["asset"]: asset for asset in found["assets"]}
-    assert judged["ahu-1"]["deviates"] == "mixing"
+    assert judged["ahu-1"]["deviates"].startswith("mixing")
     assert abs(np.datetime64(judged["ahu-1"]["since"][:10]) - begins) <= np.timedelta64(3, "D")
     assert not judged["chiller-1"]["alarm"]
 
@@ -70,7 +71,7 @@ def test_fouling_is_told_from_oil_by_the_approach(tmp_path: Path) -> None:
     seen = sizes(modes["condenser fouling"])
     cop = simulated(1500, 100, "condenser_fouling", 0.8).cop[86 * 24 :]
     assert seen["electric power rises at the same load"] == pytest.approx(
-        float((1 / cop).mean() - 1), abs=0.03
+        100 * float((1 / cop).mean() - 1), abs=3
     )
     # with the power alone both explain it alike, and nothing tells them apart
     lines = (tmp_path / "p/sensors.csv").read_text("utf-8").splitlines()
@@ -107,6 +108,6 @@ def test_any_kind_is_judged_by_the_table(tmp_path: Path) -> None:
     found = called(tmp_path, "fmsr_diagnose", **{**about, "recent_first": "2026-02-13"})
     (modes,) = ({m["mode"] for m in found["candidates"]},)
     assert modes == {"impeller damage", "bearing wear", "misalignment", "unbalance"}
-    assert sizes(found["candidates"][0])["vibration rises"] == pytest.approx(0.3, abs=0.02)
+    assert sizes(found["candidates"][0])["vibration rises"] == pytest.approx(30, abs=2)
     said = refused(tmp_path, "fmsr_diagnose", **{**about, "reference_last": "2026-01-05"})
     assert "5 days of the reference" in said

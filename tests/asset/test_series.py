@@ -45,8 +45,13 @@ def test_too_few_residuals_are_refused() -> None:
 def test_a_forecast_covers_what_comes_and_beats_yesterday(tmp_path: Path) -> None:
     plant(tmp_path, "none")
     found = called(
-        tmp_path, "tsfm_forecast", **REGISTER, sensor="ch1_cooling", horizon=24, level=0.9, every=1
+        tmp_path,
+        "tsfm_forecast",
+        **REGISTER,
+        **{"sensor": "ch1_cooling", "horizon": 24, "level": 0.9, "every": 1},
+        picture="ahead.svg",
     )
+    assert "90% interval" in (tmp_path / "ahead.svg").read_text("utf-8")
     assert len(found["values"]) == 24
     assert found["stamps"][0] == "2026-04-15T00:00"
     assert found["measured_coverage"] >= 0.85

@@ -11,13 +11,15 @@ is fitted to all balances of its asset at once; its evidence is by how much that
 square of their residuals, summed over days, less ln(days) for each size (as Schwarz's criterion).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from engiagent.errors import InputError
+from engiagent.report.charts import Axis, Curve, Panel
 from engiagent.study.economics.cashflow import Floats
 from engiagent.tools.asset import history as iot
 from engiagent.tools.asset.modes import lines
@@ -33,10 +35,12 @@ _WAYS: Final = {"rises": 1.0, "falls": -1.0}
 """Beginnings of symptoms in the table, by the sign of what they add."""
 Cause = tuple[str, str]
 """A mode, and which of its variants."""
-Adds = dict[Cause, dict[str, Floats]]
-"""By cause the shapes that it adds; those of one name have one size in all balances."""
+Adds = dict[Cause, dict[tuple[str, str], Floats]]
+"""By cause the shapes that it adds, by name and unit: one name is one size in all balances."""
 Said = tuple[Floats, Sequence[Floats], Adds]
 """A target, what explains it, and what faults add to it."""
+HIGH: Final = ("mixed temperature reads high", "K")
+LOW: Final = ("mixed temperature reads low", "K")
 
 
 def mixing(mixed: Floats, returned: Floats, outdoor: Floats, damper: Floats) -> Said:
@@ -44,11 +48,11 @@ def mixing(mixed: Floats, returned: Floats, outdoor: Floats, damper: Floats) -> 
     pull, one = outdoor - returned, np.ones_like(mixed)
     adds: Adds = {
         ("stuck damper", ""): {
-            "outdoor air comes without command": pull,
-            "mixed air does not follow the damper": -damper * pull,
+            ("outdoor air comes without command", "1"): pull,
+            ("mixed air does not follow the damper", "1"): -damper * pull,
         },
-        ("drifting sensor", "mixed, high"): {"mixed temperature reads high": one},
-        ("drifting sensor", "mixed, low"): {"mixed temperature reads low": -one},
+        ("drifting sensor", "mixed, high"): {HIGH: one},
+        ("drifting sensor", "mixed, low"): {LOW: -one},
     }
     return mixed - returned, (one, pull, damper * pull, damper**2 * pull), adds
 
@@ -57,11 +61,11 @@ def coil(supply: Floats, mixed: Floats, valve: Floats) -> Said:
     """Return the balance of a cooling coil: its supply above the mixed temperature [K]."""
     one = np.ones_like(mixed)
     adds: Adds = {
-        ("leaking cooling valve", ""): {"supply is colder with the valve closed": valve - 1},
-        ("drifting sensor", "mixed, high"): {"mixed temperature reads high": -one},
-        ("drifting sensor", "mixed, low"): {"mixed temperature reads low": one},
-        ("drifting sensor", "supply, high"): {"supply temperature reads high": one},
-        ("drifting sensor", "supply, low"): {"supply temperature reads low": -one},
+        ("leaking cooling valve", ""): {("supply is colder, valve closed", "K"): valve - 1},
+        ("drifting sensor", "mixed, high"): {HIGH: -one},
+        ("drifting sensor", "mixed, low"): {LOW: one},
+        ("drifting sensor", "supply, high"): {("supply temperature reads high", "K"): one},
+        ("drifting sensor", "supply, low"): {("supply temperature reads low", "K"): -one},
     }
     return supply - mixed, (one, valve, valve**2), adds
 
@@ -83,7 +87,6 @@ class Balance:
     """How a reading differs from what others explain, in shares of what it did when sound."""
 
     reading: str
-    unit: str  # of sizes; 1 where they are logarithms
     days: Floats  # of each hour, shape (N,)
     rest: Floats
     adds: Adds
@@ -96,7 +99,7 @@ class Balance:
         return replace(self, days=self.days[own], rest=self.rest[own], adds=adds)
 
 
-def _balance(reading: str, unit: str, starts: Floats, said: Said, last: float) -> Balance:
+def _balance(reading: str, starts: Floats, said: Said, last: float) -> Balance:
     """Fit a balance to its reference, whose residuals are of fits that have not seen their days."""
     target, columns, adds = said
     design, days = np.column_stack(columns), np.floor(starts / DAY)
@@ -118,7 +121,7 @@ def _balance(reading: str, unit: str, starts: Floats, said: Said, last: float) -
     like = ((design >= ends[0]) & (design <= ends[1])).all(axis=1)
     scaled = {c: {n: a[like] / scale for n, a in shapes.items()} for c, shapes in adds.items()}
     beyond = 1 - float(like[~sound].mean())
-    return Balance(reading, unit, days[like], rest[like] / scale, scaled, beyond)
+    return Balance(reading, days[like], rest[like] / scale, scaled, beyond)
 
 
 def _balances(
@@ -128,7 +131,7 @@ def _balances(
     for balance, needed in PHYSICS.get(kind, {}).items():
         if all(name in known for name in needed):
             starts, columns = together([known[name] for name in needed])
-            yield _balance(balance.__name__, "K", starts, balance(*columns), last)
+            yield _balance(balance.__name__, starts, balance(*columns), last)
     shown: dict[str, list[tuple[str, str, float]]] = {}
     for line in lines():
         name, way = line["measures"], _WAYS.get(line["symptom"].partition(" ")[0])
@@ -138,18 +141,21 @@ def _balances(
         sensor = known[name].sensor
         others = [history for history in drivers if history.sensor != sensor]
         starts, (values, *explained) = together([known[name], *others])
-        if not sensor.unit.is_point:  # but for temperatures a fault is a share
+        unit = "K" if sensor.unit.is_point else "%"
+        if unit == "%":  # of all but temperatures a fault is a share
             works = values > 0
             starts, explained = starts[works], [e[works] for e in explained]
             values = np.log(values[works])
         one = np.ones_like(values)
-        adds = {(mode, ""): {said: way * one} for mode, said, way in ways}
-        said = values, (one, *quadratic(explained, starts <= last)), adds
-        yield _balance(name, "K" if sensor.unit.is_point else "1", starts, said, last)
+        adds: Adds = {(mode, ""): {(said, unit): way * one} for mode, said, way in ways}
+        design = (one, *quadratic(explained, starts <= last))
+        yield _balance(name, starts, (values, design, adds), last)
 
 
 @iot.asset_tool(
-    "register asset diagnose", "assets candidates: list of object; not_judged notes: list of text"
+    "register asset diagnose",
+    "assets candidates: list of object; not_judged notes: list of text",
+    access="write",
 )
 def fmsr_diagnose(state: State, given: Json) -> Outcome:
     """Name which assets deviate from what they were when sound, and rank failure modes that fit.
@@ -163,24 +169,22 @@ def fmsr_diagnose(state: State, given: Json) -> Outcome:
     if "recent_first" in given:
         first = max(first, iot.seconds_of(given["recent_first"]) // DAY)
 
-    def read(sensors: Iterable[iot.Sensor]) -> list[iot.History]:
-        return [iot.history_of(state.root, sensor) for sensor in sensors]
-
-    drivers = read(iot.sensor_of(known, name) for name in given.get("drivers", ()))
+    drivers = iot.histories(state, given, given.get("drivers", ()))
     kinds = {str(line["kind"]) for line in lines()}
     assets = {s.asset: s for s in iot.chosen(known, given) if s.kind in kinds}
-    judged, candidates, notes, blind = [], [], [], []
+    judged, candidates, notes, blind, panels = [], [], [], [], []
     for asset, one in assets.items():
         state.watch.tell(f"judging {asset}")
         weather = [s for s in known.values() if "outdoor" in s.measures and s.site == one.site]
-        own = read([*weather, *(s for s in known.values() if s.asset == asset)])
-        by_measure = {history.sensor.measures: history for history in own}
+        own = [*weather, *(s for s in known.values() if s.asset == asset)]
+        by_measure = {s.measures: iot.history_of(state.root, s) for s in own}
         balances = list(_balances(one.kind, by_measure, drivers, last))
         shown = {mode for balance in balances for mode, _ in balance.adds}
         modes = dict.fromkeys(line["mode"] for line in lines() if line["kind"] == one.kind)
         blind += [f"{asset}: {mode}" for mode in modes if mode not in shown]
         if balances:
-            about = _alarm(balances, last, first)
+            about, panel = _alarm(asset, balances, last, first)
+            panels.append(panel)
             alarm = about["p"] < given["rate"] / len(assets)
             judged.append({"asset": asset, "alarm": alarm, **about})
             ranked = _ranked(one.kind, [b.since(first) for b in balances]) if alarm else ()
@@ -190,11 +194,13 @@ def fmsr_diagnose(state: State, given: Json) -> Outcome:
                 notes.append(f"{asset}: {share:.0%} of hours are like none of the reference")
     candidates.sort(key=lambda mode: -mode["evidence"])
     content = {"assets": judged, "candidates": candidates, "not_judged": blind, "notes": notes}
-    return Outcome(plain(content))
+    return Outcome(plain(content), {}, iot.drawn(state, given, panels))
 
 
-def _alarm(balances: Sequence[Balance], last: float, first: float) -> Json:
-    """Return how likely a sound asset deviates so much, in what, and since when.
+def _alarm(
+    asset: str, balances: Sequence[Balance], last: float, first: float
+) -> tuple[Json, Panel]:
+    """Return how likely a sound asset deviates so much, in what, since when, and a picture of it.
 
     Of each balance the means of days are compared, and the mean squares of hours about them.
     """
@@ -212,10 +218,16 @@ def _alarm(balances: Sequence[Balance], last: float, first: float) -> Json:
         for daily, sides in ((means, 2), (about, 1)):
             by, spread, freedom = shift(daily[before], daily[after])
             t = (abs(by) if sides == 2 else by) / spread
-            found.append((sides * float(stats.t.sf(t, freedom)), balance.reading, days, daily))
-    p, reading, days, daily = min(found, key=lambda one: one[0])
-    since = next((iot.stamp_of(days[k] * DAY) for k in changes(daily, 1)), None)
-    return {"p": min(1.0, p * len(found)), "deviates": reading, "since": since}
+            said = f"{balance.reading}, {'mean of the day' if sides == 2 else 'spread in the day'}"
+            found.append((sides * float(stats.t.sf(t, freedom)), said, days, daily))
+    p, said, days, daily = min(found, key=lambda one: one[0])
+    places = [0, *changes(daily, 1), len(days)]
+    level = [float(daily[a:b].mean()) for a, b in pairwise(places)]
+    ends = np.append(days, days[-1] + 1) * DAY
+    curves = Curve(said, ends, daily, "step"), Curve("level", ends[places], np.array(level), "step")
+    panel = Panel(f"{asset}: residual", "1", Axis("time", "time", ends, ()), curves)
+    since = iot.stamp_of(ends[places[1]]) if len(places) > 2 else None
+    return {"p": min(1.0, p * len(found)), "deviates": said, "since": since}, panel
 
 
 def _ranked(kind: str, recent: Sequence[Balance]) -> list[Json]:
@@ -226,19 +238,24 @@ def _ranked(kind: str, recent: Sequence[Balance]) -> list[Json]:
     days = len(np.unique(np.concatenate([b.days for b in recent])))
     found: dict[str, Json] = {}
     for cause in dict.fromkeys(cause for b in recent for cause in b.adds):
-        units = {name: b.unit for b in recent for name in b.adds.get(cause, ())}
-        rows = ([b.adds.get(cause, {}).get(n, 0 * b.rest) for n in units] for b in recent)
+        names = list(dict.fromkeys(name for b in recent for name in b.adds.get(cause, ())))
+        rows = ([b.adds.get(cause, {}).get(n, 0 * b.rest) for n in names] for b in recent)
         sizes, left = nnls(np.concatenate([np.column_stack(row) for row in rows]), rest)
-        evidence = (rest @ rest - left**2) * days / len(rest) - (sizes > 0).sum() * np.log(days)
+        count = max(1, int((sizes > 0).sum()))
+        evidence = float((rest @ rest - left**2) * days / len(rest) - count * np.log(days))
         if evidence > max(0.0, found.get(cause[0], {}).get("evidence", 0.0)):
             line = next(n for n in lines() if n["kind"] == kind and n["mode"] == cause[0])
             found[cause[0]] = {
-                **{"kind": kind, "mode": cause[0], "evidence": float(evidence)},
+                **{"kind": kind, "mode": cause[0], "evidence": evidence},
                 "explains": float(1 - left**2 / (rest @ rest)),
                 "seen": [
-                    {"what": name, "by": float(np.expm1(s) if unit == "1" else s), "unit": unit}
-                    for (name, unit), s in zip(units.items(), sizes, strict=True)
-                    if s > 0
+                    {
+                        "what": what,
+                        "by": float(100 * np.expm1(size) if unit == "%" else size),
+                        "unit": unit,
+                    }
+                    for (what, unit), size in zip(names, sizes, strict=True)
+                    if size > 0
                 ],
                 "slots": line["slot"].split(";") if line["slot"] else [],
                 **{"action": line["action"], "source": line["source"]},

@@ -21,10 +21,11 @@ import numpy.typing as npt
 from engiagent.blueprint.stamps import StampError, in_iso, stamp_seconds
 from engiagent.errors import InputError
 from engiagent.io.tabular import TableColumn, TableFile, by_name, header_unit, is_number, read_table
+from engiagent.report.charts import Panel, document
 from engiagent.study.economics.cashflow import Floats
 from engiagent.text.timestamps import looks_like_time
 from engiagent.tools.modelling import plain
-from engiagent.tools.places import inside, write_rows
+from engiagent.tools.places import inside, write_new, write_rows
 from engiagent.tools.registry import Access, Json, Outcome, State, Work, shape, tool
 from engiagent.tools.site.arguments import stated
 from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
@@ -223,18 +224,12 @@ def register(root: Path, file: str) -> dict[str, Sensor]:
         except UnitError as error:
             said = f"{place}: the unit of {name}: {error}"
             raise InputError(said, file, expected="a unit as degC or kW") from None
-        texts = [row[n] or "" for n in ("asset", "kind", "site", "measures", "data")]
+        names = ("asset", "kind", "site", "measures", "data")
+        asset, kind, site, measures, data = (row[n] or "" for n in names)
         least = -np.inf if row["least"] is None else row["least"]
         most = np.inf if row["most"] is None else row["most"]
-        found[name] = Sensor(name, *texts, unit, least, most)
+        found[name] = Sensor(name, asset, kind, site, measures, data, unit, least, most)
     return found
-
-
-def sensor_of(known: dict[str, Sensor], name: str) -> Sensor:
-    """Return a sensor by name."""
-    if name not in known:
-        raise InputError(f"there is no sensor {name!r}", expected=", ".join(list(known)[:30]))
-    return known[name]
 
 
 def history_of(root: Path, sensor: Sensor) -> History:
@@ -298,10 +293,21 @@ def _by_duckdb(path: Path, _: int, column: str) -> TableFile:
     return TableFile(file, by_name(made, file), table.shape[0], "")
 
 
-def history_asked(state: State, given: Json) -> History:
-    """Return what the sensor of a call showed."""
+def histories(state: State, given: Json, names: Sequence[str]) -> list[History]:
+    """Return what sensors of the register of a call showed."""
     known = register(state.root, given["sensors"])
-    return history_of(state.root, sensor_of(known, given["sensor"]))
+    for name in names:
+        if name not in known:
+            raise InputError(f"there is no sensor {name!r}", expected=", ".join(list(known)[:30]))
+    return [history_of(state.root, known[name]) for name in names]
+
+
+def drawn(state: State, given: Json, panels: Sequence[Panel]) -> tuple[str, ...]:
+    """Write the picture that a call asks for, and return its path."""
+    if "picture" not in given:
+        return ()
+    text = document(panels, "; ".join(panel.title for panel in panels))
+    return (write_new(state.root, given["picture"], text),)
 
 
 def seconds_of(stamp: str) -> float:
@@ -390,7 +396,7 @@ def iot_history(state: State, given: Json) -> Outcome:
 
     At most 2 000 are shown, more is how many are not; the file has all.
     """
-    history = history_asked(state, given)
+    (history,) = histories(state, given, [given["sensor"]])
     used = history.good()
     seconds, values = history.seconds[used], history.values[used]
     if "every" in given:

@@ -14,17 +14,16 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
+from engiagent.report.charts import Axis, Band, Curve, Panel
 from engiagent.study.economics.cashflow import Floats
 from engiagent.tools.asset.history import (
     HOUR,
     Flags,
     History,
     asset_tool,
-    history_asked,
-    history_of,
-    register,
+    drawn,
+    histories,
     seconds_of,
-    sensor_of,
     stamp_of,
 )
 from engiagent.tools.modelling import plain
@@ -86,6 +85,7 @@ def _calendar(starts: Floats) -> Floats:
     "sensor unit model: text; stamps: list of text; values low high: list of number; "
     "level measured_coverage mean_absolute_error: number; error_of_last_day: number or null; "
     "tested_periods: count; notes: list of text",
+    access="write",
 )
 def tsfm_forecast(state: State, given: Json) -> Outcome:
     """Forecast a sensor with intervals of a stated level, and how often such intervals held.
@@ -93,7 +93,7 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
     The model is of the first three fifths of the history, the test on the last one.
     error_of_last_day is that of repeating the value a day before, which a forecast should beat.
     """
-    history = history_asked(state, given)
+    (history,) = histories(state, given, [given["sensor"]])
     hours, level = given["every"], given["level"]
     steps = max(1, round(given["horizon"] / hours))
     starts, values = _filled(history, hours)
@@ -132,23 +132,28 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
         "error_of_last_day": float(np.abs(last_day[finite]).mean()) if finite.any() else None,
         **{"tested_periods": len(tested), "notes": notes},
     }
-    return Outcome(plain(content))
+    past = slice(max(0, count - 7 * lag), None)
+    edges = [np.append(s, s[-1] + hours * HOUR) for s in (starts[past], ahead)]
+    measured = Curve("measured", edges[0], values[past], "step")
+    curves = measured, Curve("forecast", edges[1], found, "step")
+    band = Band(f"{level:.0%} interval", edges[1], found - width, found + width, "step")
+    title, axis = f"{given['sensor']}: forecast", Axis("time", "time", edges[0], ())
+    panel = Panel(title, str(history.sensor.unit), axis, curves, (band,))
+    return Outcome(plain(content), {}, drawn(state, given, [panel]))
 
 
 # -- what a sensor should show --------------------------------------------------------------------
 
 
-def together(
-    histories: Sequence[History], hours: float | None = None
-) -> tuple[Floats, list[Floats]]:
+def together(shown: Sequence[History], hours: float | None = None) -> tuple[Floats, list[Floats]]:
     """Return the starts of periods that all have good readings in, and the means of each.
 
     Periods are as long as the longest usual step without ``hours``.
     """
-    hours = max(h.step for h in histories) / HOUR if hours is None else hours
+    hours = max(h.step for h in shown) / HOUR if hours is None else hours
     if not hours > 0:
         raise InputError("a sensor has no two readings at different times")
-    found = [history.means(hours) for history in histories]
+    found = [history.means(hours) for history in shown]
     starts = found[0][0]
     for other, _ in found[1:]:
         starts = np.intersect1d(starts, other)
@@ -175,10 +180,9 @@ def tsfm_anomaly(state: State, given: Json) -> Outcome:
     Days of the reference are shared out in turn: of four two are for the model, one for the
     threshold of its residuals, and one for the measured rate of false alarms.
     """
-    known, hours, rate = register(state.root, given["sensors"]), given["every"], given["rate"]
-    names = [given["sensor"], *given.get("drivers", ())]
-    histories = [history_of(state.root, sensor_of(known, name)) for name in names]
-    starts, (values, *drivers) = together(histories, hours)
+    hours, rate, names = given["every"], given["rate"], [given["sensor"], *given.get("drivers", ())]
+    shown = histories(state, given, names)
+    starts, (values, *drivers) = together(shown, hours)
     features = np.column_stack([*drivers, _calendar(starts)[:, :1]])
     sound = starts + hours * HOUR <= seconds_of(given["reference_last"])
     where = np.flatnonzero(sound)
@@ -201,7 +205,7 @@ def tsfm_anomaly(state: State, given: Json) -> Outcome:
         if beyond:
             notes.append(f"{name} is outside what the reference had in {beyond} periods")
     content = {
-        **{"sensor": given["sensor"], "unit": str(histories[0].sensor.unit)},
+        **{"sensor": given["sensor"], "unit": str(shown[0].sensor.unit)},
         **{"threshold": threshold, "stated_rate": rate, "measured_rate": float(tested.mean())},
         **{"tested_periods": len(tested), "judged": len(judged), "count": len(odd)},
         "anomalies": [
@@ -253,7 +257,7 @@ def changes(values: Floats, most: int) -> list[int]:
 )
 def tsfm_change_points(state: State, given: Json) -> Outcome:
     """Find when the mean of a sensor changed, with the means before and after each change."""
-    history = history_asked(state, given)
+    (history,) = histories(state, given, [given["sensor"]])
     starts, means = history.means(given["every"])
     if not 8 <= len(means) <= 5000:
         said = f"{len(means)} periods of {given['every']:g} h"
@@ -301,11 +305,9 @@ def asset_drift(state: State, given: Json) -> Outcome:
     """
     from scipy import stats
 
-    known, level = register(state.root, given["sensors"]), given.get("level", 0.9)
+    level, drivers = given.get("level", 0.9), given.get("drivers", [])
     above = [given["output"], given["input"]] if "output" in given else [given["input"]]
-    drivers = given.get("drivers", [])
-    histories = [history_of(state.root, sensor_of(known, name)) for name in (*above, *drivers)]
-    starts, columns = together(histories)
+    starts, columns = together(histories(state, given, [*above, *drivers]))
     powers, explained = columns[: len(above)], columns[len(above) :]
     works = np.all([p > 0 for p in powers], axis=0)
     starts, powers = starts[works], [p[works] for p in powers]
