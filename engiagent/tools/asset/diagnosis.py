@@ -183,12 +183,12 @@ def fmsr_diagnose(state: State, given: Json) -> Outcome:
         modes = dict.fromkeys(line["mode"] for line in lines() if line["kind"] == one.kind)
         blind += [f"{asset}: {mode}" for mode in modes if mode not in shown]
         if balances:
-            about, panel = _alarm(asset, balances, last, first)
-            panels.append(panel)
-            alarm = about["p"] < given["rate"] / len(assets)
-            judged.append({"asset": asset, "alarm": alarm, **about})
-            ranked = _ranked(one.kind, [b.since(first) for b in balances]) if alarm else ()
-            candidates += [{"asset": asset, **mode} for mode in ranked]
+            about, panel = _alarm(balances, last, first, given["rate"] / len(assets))
+            panels.append(replace(panel, title=f"{asset}: {panel.title}"))
+            judged.append({"asset": asset, **about})
+            if about["alarm"]:
+                ranked = _ranked(one.kind, [balance.since(first) for balance in balances])
+                candidates += [{"asset": asset, **mode} for mode in ranked]
             share = max(balance.beyond for balance in balances)
             if share > 0.05:
                 notes.append(f"{asset}: {share:.0%} of hours are like none of the reference")
@@ -198,9 +198,9 @@ def fmsr_diagnose(state: State, given: Json) -> Outcome:
 
 
 def _alarm(
-    asset: str, balances: Sequence[Balance], last: float, first: float
+    balances: Sequence[Balance], last: float, first: float, rate: float
 ) -> tuple[Json, Panel]:
-    """Return how likely a sound asset deviates so much, in what, since when, and a picture of it.
+    """Return whether a sound asset rarely deviates so much, in what, since when, and a picture.
 
     Of each balance the means of days are compared, and the mean squares of hours about them.
     """
@@ -221,13 +221,15 @@ def _alarm(
             said = f"{balance.reading}, {'mean of the day' if sides == 2 else 'spread in the day'}"
             found.append((sides * float(stats.t.sf(t, freedom)), said, days, daily))
     p, said, days, daily = min(found, key=lambda one: one[0])
-    places = [0, *changes(daily, 1), len(days)]
-    level = [float(daily[a:b].mean()) for a, b in pairwise(places)]
+    alarm = p * len(found) < rate
+    places = [0, *(changes(daily, 1) if alarm else ()), len(days)]
+    level = np.array([daily[a:b].mean() for a, b in pairwise(places)])
     ends = np.append(days, days[-1] + 1) * DAY
-    curves = Curve(said, ends, daily, "step"), Curve("level", ends[places], np.array(level), "step")
-    panel = Panel(f"{asset}: residual", "1", Axis("time", "time", ends, ()), curves)
-    since = iot.stamp_of(ends[places[1]]) if len(places) > 2 else None
-    return {"p": min(1.0, p * len(found)), "deviates": said, "since": since}, panel
+    curves = Curve(said, ends, daily, "step"), Curve("level", ends[places], level, "step")
+    panel = Panel("residual over its size when sound", "1", Axis("time", "time", ends, ()), curves)
+    since = iot.stamp_of(ends[places[1]]) if len(level) > 1 else None
+    p = min(1.0, p * len(found))
+    return {"alarm": alarm, "p": p, "deviates": said, "since": since}, panel
 
 
 def _ranked(kind: str, recent: Sequence[Balance]) -> list[Json]:

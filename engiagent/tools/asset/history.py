@@ -34,13 +34,7 @@ HOUR: Final = 3600.0
 _NEEDED: Final = ("asset", "kind", "sensor", "measures", "unit", "data")
 _MOST: Final = 2_000
 _LARGE: Final = 10_000_000  # bytes of a CSV file
-_SWAPS: Final = (
-    ("degC", "degF", "K"),
-    ("W", "kW", "MW"),
-    ("Pa", "kPa", "bar"),
-    ("kWh", "MWh", "Wh"),
-    ("kg/s", "kg/h"),
-)
+_SWAPS: Final = ("degC degF K", "W kW MW", "Pa kPa bar", "kWh MWh Wh", "kg/s kg/h")
 """Units that are taken for one another in practice."""
 _RUN: Final = 3
 """So many readings in a row have to fit another unit."""
@@ -164,7 +158,7 @@ def _impossible(history: History, _: float | None) -> Iterator[Fault]:
 def _other_unit(sensor: Sensor, values: Floats) -> str | None:
     """Return a unit in which all values would be possible."""
     own = str(sensor.unit)
-    for units in _SWAPS:
+    for units in map(str.split, _SWAPS):
         if own not in units or own == "K":  # K is the unit of a difference
             continue
         for name in units:
@@ -304,10 +298,8 @@ def histories(state: State, given: Json, names: Sequence[str]) -> list[History]:
 
 def drawn(state: State, given: Json, panels: Sequence[Panel]) -> tuple[str, ...]:
     """Write the picture that a call asks for, and return its path."""
-    if "picture" not in given:
-        return ()
     text = document(panels, "; ".join(panel.title for panel in panels))
-    return (write_new(state.root, given["picture"], text),)
+    return (write_new(state.root, given["picture"], text),) if "picture" in given else ()
 
 
 def seconds_of(stamp: str) -> float:
@@ -325,9 +317,8 @@ def stamp_of(seconds: float) -> str:
 
 def about_sensor(sensor: Sensor) -> Json:
     """Return what the register says of a sensor."""
-    names = ("asset", "kind", "site", "measures", "data", "least", "most")
-    known = {name: getattr(sensor, name) for name in names}
-    return {"sensor": sensor.name, "unit": str(sensor.unit), **known}
+    known = {n: v for n, v in vars(sensor).items() if n != "name"}
+    return {"sensor": sensor.name, **known, "unit": str(sensor.unit)}
 
 
 def asset_tool(
@@ -407,12 +398,11 @@ def iot_history(state: State, given: Json) -> Outcome:
     if not own.any():
         found = f"{history.stamps[0]} to {history.stamps[-1]}"
         raise InputError(f"{given['sensor']} has no good reading then", found=found)
-    stamps, values = [stamp_of(s) for s in seconds[own]], values[own]
-    artefacts: tuple[str, ...] = ()
+    stamps, values, artefacts = [stamp_of(s) for s in seconds[own]], values[own], []
     if "file" in given:
         head = ("time", f"{given['sensor']} [{history.sensor.unit}]")
         rows = zip(stamps, values.tolist(), strict=True)
-        artefacts = (write_rows(state.root, given["file"], head, rows),)
+        artefacts.append(write_rows(state.root, given["file"], head, rows))
     inside_span = (history.seconds >= first) & (history.seconds <= last)
     content = {
         **{"sensor": about_sensor(history.sensor), "count": len(values)},
@@ -421,7 +411,7 @@ def iot_history(state: State, given: Json) -> Outcome:
         "left_out": int((inside_span & ~used).sum()),
         **{"mean": values.mean(), "lowest": values.min(), "highest": values.max()},
     }
-    return Outcome(plain(content), {}, artefacts)
+    return Outcome(plain(content), {}, tuple(artefacts))
 
 
 @asset_tool(
@@ -446,10 +436,9 @@ def iot_quality(state: State, given: Json) -> Outcome:
             blind.append(f"{sensor.name}: the register has no least and most")
         for fault in history.faults(given.get("stuck"), given.get("gap")):
             rows = history.stamps[fault.rows]
-            listed.append(
-                {"sensor": sensor.name, "fault": fault.fault, "first": rows[0], "last": rows[-1]}
-                | {"readings": len(rows) if fault.unused else 0, "about": fault.about}
-            )
+            about = {"sensor": sensor.name, "fault": fault.fault, "about": fault.about}
+            about |= {"first": rows[0], "last": rows[-1]}
+            listed.append({**about, "readings": len(rows) if fault.unused else 0})
     content: Json = {"readings": total, "used": good, "share_used": good / total if total else None}
     content |= {"count": len(listed), "faults": listed[:_MOST], "not_judged": blind}
     return Outcome(plain(content))

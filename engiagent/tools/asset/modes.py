@@ -65,15 +65,12 @@ def fmsr_sensors(state: State, given: Json) -> Outcome:
         raise InputError(f"no mode {given['mode']!r}", expected=nearest(given["mode"], names))
     own = [line for line in own if given.get("kind", line["kind"]) == line["kind"]]
     known = register(state.root, given["sensors"]) if "sensors" in given else {}
-    shown = []
-    for line in own:
-        sensors = [
-            sensor.name
-            for sensor in known.values()
-            if sensor.kind == line["kind"] and sensor.measures == line["measures"]
-        ]
-        about = {name: line[name] for name in ("kind", "measures", "symptom", "source")}
-        shown.append({**about, "sensors": sensors})
-    absent = sorted({str(s["measures"]) for s in shown if not s["sensors"]}) if known else []
+    shown: list[Json] = [
+        {name: line[name] for name in ("kind", "measures", "symptom", "source")} for line in own
+    ]
+    for line in shown:
+        pair = (line["kind"], line["measures"])
+        line["sensors"] = [s.name for s in known.values() if (s.kind, s.measures) == pair]
+    absent = sorted({line["measures"] for line in shown if not line["sensors"]}) if known else []
     content = {"mode": given["mode"], "shown_by": shown, "not_measured": absent}
     return Outcome(plain({**content, "sources": _sources(own)}))

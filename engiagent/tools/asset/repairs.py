@@ -7,7 +7,7 @@ read, solved and checked like any other; each such file can be run by itself.
 import tempfile
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -37,45 +37,45 @@ class Plant:
     """A plant file of which other versions are planned."""
 
     def __init__(self, root: Path, file: str, seconds: float) -> None:
-        self.path = inside(root, file)
+        path, wrong = inside(root, file), "it is no plant file"
         self.file, self.options = file, SolveOptions(time_limit=seconds)
         try:
-            self.document = loads_yaml(self.path.read_text("utf-8"), file)
+            self.document = loads_yaml(path.read_text("utf-8"), file)
         except (UnicodeDecodeError, OSError):
-            raise InputError("it is no plant file", file, expected="YAML") from None
+            raise InputError(wrong, file, expected="YAML") from None
         if not isinstance(self.document, dict) or "components" not in self.document:
-            raise InputError("it is no plant file", file, expected="components and a goal")
-        self.problem = Problem.load(self.path)
-        blueprint = read(self.problem).blueprint
-        if blueprint is None:
+            raise InputError(wrong, file, expected="components and a goal")
+        self.problem = Problem.load(path)
+        if (blueprint := read(self.problem).blueprint) is None:
             raise InputError("it states no plant", file)
         self.blueprint = blueprint
         if "weight" in (self.document.get("horizon") or {}):
             said = "its costs are those of a year, by the weight of the horizon"
             raise InputError(said, file, expected="a horizon without weight")
-        goal = self.document.get("goal")
-        if goal != {"minimize": "cost"}:
-            said, expected = f"goal {goal}", "minimize: cost"
-            raise InputError("costs are compared", file, found=said, expected=expected)
+        if (goal := self.document.get("goal")) != {"minimize": "cost"}:
+            found, expected = f"goal {goal}", "minimize: cost"
+            raise InputError("costs are compared", file, found=found, expected=expected)
 
-    def slot(self, name: str) -> tuple[str, str]:
-        """Return component and slot; InputError where the file states no value of it."""
+    def derated(self, name: str, factor: float, until: int | None = None) -> Json:
+        """Return the document with a slot's value multiplied by a factor, or until a period."""
         component, _, slot = name.partition(".")
         entry = self.document["components"].get(component)
         if not isinstance(entry, dict):
             expected = ", ".join(self.document["components"])
             raise InputError(f"there is no component {component!r}", self.file, expected=expected)
         if not isinstance(entry.get(slot), str | int | float) or isinstance(entry[slot], bool):
-            stated_slots = [k for k, v in entry.items() if k not in ("model", "bus")]
+            stated = ", ".join(name for name in entry if name not in ("model", "bus"))
             said = f"{component} states no single value of {slot!r}"
-            raise InputError(said, self.file, expected=f"one of {', '.join(stated_slots)}")
-        return component, slot
-
-    def derated(self, name: str, factor: float) -> Json:
-        """Return the document with a slot's value multiplied by a factor."""
-        component, slot = self.slot(name)
-        entry = self.document["components"][component]
-        value = entry[slot] if factor == 1 else f"({entry[slot]}) * {factor!r}"
+            raise InputError(said, self.file, expected=f"one of {stated}")
+        value: Any = entry[slot] if factor == 1 else f"({entry[slot]}) * {factor!r}"
+        if until is not None and factor != 1:
+            match pieces(str(entry[slot]), Conventions()):
+                case [Quantity(number=number, unit=unit)]:
+                    parts = np.where(np.arange(len(self.axis.edges) - 1) < until, factor, 1.0)
+                    value = [f"{v!r} {unit or 1}" for v in (number * parts).tolist()]
+                case _:
+                    said, found = f"{name} is not one quantity", str(entry[slot])
+                    raise InputError(said, self.file, found=found, expected="as 5 or 400 kW")
         components = {**self.document["components"], component: {**entry, slot: value}}
         return {**self.document, "components": components}
 
@@ -107,11 +107,6 @@ class Plant:
         assert found is not None  # a plant has a horizon of time
         return found
 
-    @property
-    def hours(self) -> float:
-        """Length of the horizon."""
-        return float(self.axis.edges[-1] - self.axis.edges[0]) / HOUR
-
 
 @asset_tool(
     "plan repair seconds",
@@ -138,7 +133,11 @@ def asset_derate(state: State, given: Json) -> Outcome:
         state.watch.tell(f"planning {name}")
         twin = next((c for c in cases.values() if c["factor"] == own), None)
         cases[name] = twin or {"factor": own, **plant.planned(plant.derated(given["slot"], own))}
-    days, base, repair = plant.hours / 24, cases["sound"]["cost"], given.get("repair_cost")
+    days, base, repair = (
+        np.ptp(plant.axis.edges) / HOUR / 24,
+        cases["sound"]["cost"],
+        given.get("repair_cost"),
+    )
     costs = [cases[name]["cost"] for name in names[1:]]
     losses = [None if None in (base, cost) else (cost - base) / days for cost in costs]
     notes = ["a day costs what the mean day of the horizon does; seasons beyond it are not in it"]
@@ -177,13 +176,20 @@ def asset_maintenance_window(state: State, given: Json) -> Outcome:
     slot, factor = given.get("slot"), given.get("factor", 1.0)
     if (factor != 1) > (slot is not None):
         raise InputError("a factor is of a slot", found="no slot", expected="as chiller.rated_cop")
+
+    def worse(until: int | None = None) -> Json:
+        return plant.derated(slot, factor, until) if slot else plant.document
+
     state.watch.tell("planning without work")
-    base = plant.planned(plant.derated(slot, factor) if slot else plant.document)
+    base = plant.planned(worse())
     windows: list[Json] = []
     for first, last in _windows(plant, given):
         start = plant.axis.labels[first][:16]
         state.watch.tell(f"planning work from {start}")
-        case = plant.planned(_with_window(plant, given, first, last))
+        where = f"pos(t) >= {first} and pos(t) < {last}"
+        work = {"for": "t in T", "where": where, "must": f"{given['quantity']}[t] <= 0 kW"}
+        further = {**(plant.document.get("requirements") or {}), "maintenance_work": work}
+        case = plant.planned({**worse(first), "requirements": further})
         costs = (case["cost"], base["cost"])
         extra = None if None in costs else costs[0] - costs[1]
         windows.append({"start": start, "periods": last - first, "extra_cost": extra, **case})
@@ -201,52 +207,23 @@ def asset_maintenance_window(state: State, given: Json) -> Outcome:
 
 def _windows(plant: Plant, given: Json) -> list[tuple[int, int]]:
     """Return the admissible windows, by the periods that they begin with and end before."""
-    axis, by_clock = plant.axis, plant.axis.local
-    firsts = list(range(len(axis.edges) - 1))
+    edges, clock = plant.axis.edges, plant.axis.local
+    firsts = np.arange(len(edges) - 1)
     if "starts" in given:
-        firsts = [_place(plant, start) for start in given["starts"]]
+        asked = [seconds_of(start) for start in given["starts"]]
+        firsts = np.array([int(np.argmin(np.abs(clock[:-1] - seconds))) for seconds in asked])
+        for start in (given["starts"][k] for k in np.flatnonzero(clock[firsts] != asked)):
+            expected = "the stamp of a period within the horizon, by the clock of the plant"
+            raise InputError(f"no period starts at {start}", plant.file, expected=expected)
     begin = seconds_of(given["earliest"]) if "earliest" in given else -np.inf
     end = seconds_of(given["latest"]) if "latest" in given else np.inf
-    found = []
-    for first in firsts:
-        ends = axis.edges[first] + given["duration"] * HOUR - 1e-6
-        last = int(np.searchsorted(axis.edges, ends))
-        if last < len(axis.edges) and by_clock[first] >= begin and by_clock[last] <= end:
-            found.append((first, last))
-    if not 1 <= len(found) <= _MOST_WINDOWS:
-        said, expected = f"{len(found)} windows lie within the horizon", f"1 to {_MOST_WINDOWS}"
+    lasts = np.searchsorted(edges, edges[firsts] + given["duration"] * HOUR - 1e-6)
+    within = [
+        (first, last)
+        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)
+        if last < len(edges) and clock[first] >= begin and clock[last] <= end
+    ]
+    if not 1 <= len(within) <= _MOST_WINDOWS:
+        said, expected = f"{len(within)} windows lie within the horizon", f"1 to {_MOST_WINDOWS}"
         raise InputError(said, plant.file, expected=f"{expected}; state starts, earliest or latest")
-    return found
-
-
-def _place(plant: Plant, start: str) -> int:
-    """Return the number of the period that a stamp is the start of."""
-    found = np.flatnonzero(np.abs(plant.axis.local[:-1] - seconds_of(start)) < 1e-3)
-    if not len(found):
-        expected = "the stamp of a period within the horizon, by the clock of the plant"
-        raise InputError(f"no period starts at {start}", plant.file, expected=expected)
-    return int(found[0])
-
-
-def _with_window(plant: Plant, given: Json, first: int, last: int) -> Json:
-    """Return the document of a plant with work from one period to before another."""
-    document = dict(plant.document)
-    factor = given.get("factor", 1.0)
-    if given.get("slot") and factor != 1:
-        component, slot = plant.slot(given["slot"])
-        entry = document["components"][component]
-        match pieces(str(entry[slot]), Conventions()):
-            case [Quantity(number=number, unit=unit)]:
-                shown = "" if unit is None else f" {unit}"
-            case _:
-                said = f"{given['slot']} is not one quantity"
-                raise InputError(said, plant.file, found=entry[slot], expected="as 5 or 400 kW")
-        count = len(plant.axis.edges) - 1
-        parts = [number * factor] * first + [number] * (count - first)
-        values = [f"{v!r}{shown}" if shown else v for v in parts]
-        components = {**document["components"], component: {**entry, slot: values}}
-        document = {**document, "components": components}
-    where = f"pos(t) >= {first} and pos(t) < {last}"
-    work = {"for": "t in T", "where": where, "must": f"{given['quantity']}[t] <= 0 kW"}
-    name = "maintenance_work"
-    return {**document, "requirements": {**(document.get("requirements") or {}), name: work}}
+    return within

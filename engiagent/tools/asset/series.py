@@ -8,7 +8,7 @@ exchangeable with the calibration, so that what was measured on a test set stand
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -122,14 +122,14 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
     coverage = float((np.abs(tested) <= width).mean())
     width = conformal_width(residuals[cut[0] :], level)  # of all that the model has not seen
     notes = ["every period is forecast from what was known the whole horizon before it"]
-    finite = np.isfinite(last_day)
+    last_day = last_day[np.isfinite(last_day)]
     content = {
         **{"sensor": given["sensor"], "unit": str(history.sensor.unit), "model": _MODEL},
         **{"stamps": [stamp_of(s) for s in ahead], "values": found.tolist()},
         **{"low": (found - width).tolist(), "high": (found + width).tolist(), "level": level},
         "measured_coverage": coverage,
         "mean_absolute_error": float(np.abs(tested).mean()),
-        "error_of_last_day": float(np.abs(last_day[finite]).mean()) if finite.any() else None,
+        "error_of_last_day": float(np.abs(last_day).mean()) if len(last_day) else None,
         **{"tested_periods": len(tested), "notes": notes},
     }
     past = slice(max(0, count - 7 * lag), None)
@@ -168,6 +168,15 @@ def quadratic(drivers: Sequence[Floats], sound: Flags) -> list[Floats]:
     return [s**p for s in scaled for p in (1, 2)]
 
 
+def _beyond(drivers: Mapping[str, Floats], sound: Flags, judged: Flags) -> Iterator[str]:
+    """Yield which drivers are where the reference had none."""
+    for name, driver in drivers.items():
+        low, high = driver[sound].min(), driver[sound].max()
+        share = float(((driver[judged] < low) | (driver[judged] > high)).mean())
+        if share > 0.05:
+            yield f"{name} is outside the reference in {share:.0%} of what is judged"
+
+
 @asset_tool(
     "register sensor anomaly",
     "sensor unit: text; threshold stated_rate measured_rate: number; "
@@ -198,12 +207,7 @@ def tsfm_anomaly(state: State, given: Json) -> Outcome:
     tested = np.abs(residuals[where[part == 3]]) > threshold
     judged = np.flatnonzero(~sound)
     odd = judged[np.abs(residuals[judged]) > threshold]
-    notes = []
-    for name, driver in zip(names[1:], drivers, strict=True):
-        low, high = driver[where].min(), driver[where].max()
-        beyond = int(((driver[judged] < low) | (driver[judged] > high)).sum())
-        if beyond:
-            notes.append(f"{name} is outside what the reference had in {beyond} periods")
+    notes = list(_beyond(dict(zip(names[1:], drivers, strict=True)), sound, ~sound))
     content = {
         **{"sensor": given["sensor"], "unit": str(shown[0].sensor.unit)},
         **{"threshold": threshold, "stated_rate": rate, "measured_rate": float(tested.mean())},
@@ -331,11 +335,7 @@ def asset_drift(state: State, given: Json) -> Outcome:
     by, spread, freedom = shift(before, after)
     half = float(stats.t.ppf(0.5 + level / 2, freedom)) * spread
     notes = [] if works.all() else [f"{int((~works).sum())} periods at or below 0 are left out"]
-    for name, own in zip(drivers, explained, strict=True):
-        low, high = own[sound].min(), own[sound].max()
-        share = float(((own[recent] < low) | (own[recent] > high)).mean())
-        if share > 0.05:
-            notes.append(f"{name} is outside the reference in {share:.0%} of recent periods")
+    notes += _beyond(dict(zip(drivers, explained, strict=True)), sound, recent)
     content: dict[str, Any] = {
         "performance": " over ".join(above),
         "factor": np.exp(by),
