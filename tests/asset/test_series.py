@@ -133,6 +133,6 @@ def test_the_same_seed_makes_the_same_plant() -> None:
 def test_what_cannot_be_said_is_refused(tmp_path: Path) -> None:
     plant(tmp_path, "none")
     said = refused(tmp_path, "asset_drift", **{**DRIFT, "recent_first": "2026-04-14"})
-    assert "1 recent ones" in said
+    assert "1 recent days" in said
     forecast = {"sensor": "ch1_power", "horizon": 24, "level": 0.9, "every": 24}
     assert "too short" in refused(tmp_path, "tsfm_forecast", **REGISTER, **forecast)

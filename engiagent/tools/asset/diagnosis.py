@@ -23,14 +23,11 @@ from engiagent.report.charts import Axis, Curve, Panel
 from engiagent.study.economics.cashflow import Floats
 from engiagent.tools.asset import history as iot
 from engiagent.tools.asset.modes import lines
-from engiagent.tools.asset.series import changes, quadratic, shift, together
+from engiagent.tools.asset.series import changes, quadratic, residuals, shift, together
 from engiagent.tools.modelling import plain
 from engiagent.tools.registry import Json, Outcome, State
 
 DAY: Final = 24 * iot.HOUR
-_FOLDS: Final = 5
-_FEWEST: Final = 10
-"""Days of the reference."""
 _WAYS: Final = {"rises": 1.0, "falls": -1.0}
 """Beginnings of symptoms in the table, by the sign of what they add."""
 Cause = tuple[str, str]
@@ -100,25 +97,11 @@ class Balance:
 
 
 def _balance(reading: str, starts: Floats, said: Said, last: float) -> Balance:
-    """Fit a balance to its reference, whose residuals are of fits that have not seen their days."""
+    """Return a balance that is fitted to its reference."""
     target, columns, adds = said
-    design, days = np.column_stack(columns), np.floor(starts / DAY)
-    sound = starts <= last
-    known = np.unique(days[sound])
-    if len(known) < _FEWEST:
-        raise InputError(f"{len(known)} days of the reference", expected=f"{_FEWEST} at least")
-
-    def away(own: iot.Flags) -> Floats:
-        fit = np.linalg.lstsq(design[own], target[own], rcond=None)[0]
-        return np.asarray(target - design @ fit)
-
-    rest = away(sound)
-    for fold in np.array_split(known, _FOLDS):
-        held = sound & np.isin(days, fold)
-        rest[held] = away(sound & ~held)[held]
+    days, sound = starts // DAY, starts <= last
+    rest, like = residuals(target, columns, days, sound)
     scale = float(np.sqrt((rest[sound] ** 2).mean())) or 1.0
-    ends = design[sound].min(axis=0), design[sound].max(axis=0)
-    like = ((design >= ends[0]) & (design <= ends[1])).all(axis=1)
     scaled = {c: {n: a[like] / scale for n, a in shapes.items()} for c, shapes in adds.items()}
     beyond = 1 - float(like[~sound].mean())
     return Balance(reading, days[like], rest[like] / scale, scaled, beyond)

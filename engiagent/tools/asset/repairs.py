@@ -133,11 +133,8 @@ def asset_derate(state: State, given: Json) -> Outcome:
         state.watch.tell(f"planning {name}")
         twin = next((c for c in cases.values() if c["factor"] == own), None)
         cases[name] = twin or {"factor": own, **plant.planned(plant.derated(given["slot"], own))}
-    days, base, repair = (
-        np.ptp(plant.axis.edges) / HOUR / 24,
-        cases["sound"]["cost"],
-        given.get("repair_cost"),
-    )
+    base, repair = cases["sound"]["cost"], given.get("repair_cost")
+    days = float(np.ptp(plant.axis.edges)) / HOUR / 24
     costs = [cases[name]["cost"] for name in names[1:]]
     losses = [None if None in (base, cost) else (cost - base) / days for cost in costs]
     notes = ["a day costs what the mean day of the horizon does; seasons beyond it are not in it"]

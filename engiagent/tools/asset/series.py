@@ -33,6 +33,7 @@ _DAY: Final = 24.0
 _MOST_PERIODS: Final = 1_000_000
 _LEAST_CALIBRATED: Final = 30
 _WEEK: Final = 8
+_FEWEST: Final = 10  # days of a reference
 _MODEL: Final = "gradient boosting (scikit-learn) on lags and calendar"
 
 
@@ -278,6 +279,28 @@ def tsfm_change_points(state: State, given: Json) -> Outcome:
     return Outcome(plain({**content, "changes": listed, "notes": notes}))
 
 
+def residuals(
+    target: Floats, columns: Sequence[Floats], days: Floats, sound: Flags
+) -> tuple[Floats, Flags]:
+    """Return what a fit to a reference leaves of a target, and which periods are like it.
+
+    Days of the reference are left out of the fit that judges them, a fifth of it at a time.
+    """
+    design, known = np.column_stack(columns), np.unique(days[sound])
+    if len(known) < _FEWEST:
+        raise InputError(f"{len(known)} days of the reference", expected=f"{_FEWEST} at least")
+
+    def away(own: Flags) -> Floats:
+        return np.asarray(target - design @ np.linalg.lstsq(design[own], target[own])[0])
+
+    rest = away(sound)
+    for fold in np.array_split(known, 5):
+        held = sound & np.isin(days, fold)
+        rest[held] = away(sound & ~held)[held]
+    ends = design[sound].min(axis=0), design[sound].max(axis=0)
+    return rest, ((design >= ends[0]) & (design <= ends[1])).all(axis=1)
+
+
 def shift(before: Floats, after: Floats) -> tuple[float, float, float]:
     """Return the difference of two means of days, its standard deviation and degrees of freedom.
 
@@ -305,7 +328,8 @@ def asset_drift(state: State, given: Json) -> Outcome:
 
     The logarithm of output over input is explained by the drivers in the reference (quadratic,
     least squares); the factor is the exponential of what recent days differ by, with an interval
-    that counts that neighbouring days are alike. The fit's own error is not in it.
+    that counts that neighbouring days are alike. Days of the reference are judged by fits without
+    them.
     """
     from scipy import stats
 
@@ -318,20 +342,16 @@ def asset_drift(state: State, given: Json) -> Outcome:
     explained = [e[works] for e in explained]
     ratio = np.log(powers[0] / powers[1]) if len(above) == 2 else np.log(powers[0])
     sound = starts <= seconds_of(given["reference_last"])
-    recent = starts >= seconds_of(given["recent_first"])
-    recent &= ~sound
-    days = (starts // (_DAY * HOUR)).astype(int)
-    groups = [np.unique(days[own]) for own in (sound, recent)]
-    if min(map(len, groups)) < 3:
-        said = f"{len(groups[0])} days of the reference, {len(groups[1])} recent ones"
-        raise InputError(said, expected="3 of both at least")
-    design = np.column_stack([np.ones_like(ratio), *quadratic(explained, sound)])
-    fit = np.linalg.lstsq(design[sound], ratio[sound], rcond=None)[0]
-    rest = ratio - design @ fit
+    recent = (starts >= seconds_of(given["recent_first"])) & ~sound
+    days = starts // (_DAY * HOUR)
+    columns = [np.ones_like(ratio), *quadratic(explained, sound)]
+    rest, _ = residuals(ratio, columns, days, sound)
     before, after = (
-        np.array([rest[own & (days == d)].mean() for d in group])
-        for own, group in zip((sound, recent), groups, strict=True)
+        np.array([rest[own & (days == day)].mean() for day in np.unique(days[own])])
+        for own in (sound, recent)
     )
+    if len(after) < 3:
+        raise InputError(f"{len(after)} recent days", expected="3 at least")
     by, spread, freedom = shift(before, after)
     half = float(stats.t.ppf(0.5 + level / 2, freedom)) * spread
     notes = [] if works.all() else [f"{int((~works).sum())} periods at or below 0 are left out"]
