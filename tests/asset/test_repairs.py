@@ -49,9 +49,9 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def by_hand(capacity: float = 400.0, off: tuple[int, ...] = (), eta: float = 0.95) -> float:
+def by_hand(capacity: float = 400.0, off: tuple[int, ...] = (), power: float = 60.0) -> float:
     """Return the least cost of the depot by a programme of charge, discharge and content."""
-    n, prices = 6, np.array(PRICES)
+    n, prices, eta = 6, np.array(PRICES), 0.95
     cost = np.r_[prices, -prices, np.zeros(n)] * STEP
     balance = np.zeros((n, 3 * n))
     for t in range(n):
@@ -61,7 +61,7 @@ def by_hand(capacity: float = 400.0, off: tuple[int, ...] = (), eta: float = 0.9
     # what the grid delivers is at least 0 and at most 200 kW
     net = np.hstack([np.eye(n), -np.eye(n), np.zeros((n, n))])
     limits = np.r_[200 - np.array(COLD), np.array(COLD)]
-    charge = [(0, 0 if t in off else 60) for t in range(n)]
+    charge = [(0, 0 if t in off else power) for t in range(n)]
     found = linprog(
         cost,
         np.vstack([net, -net]),

@@ -378,7 +378,7 @@ def chosen(known: Mapping[str, Sensor], given: Json) -> list[Sensor]:
 
 @asset_tool(
     "register sensor span every",
-    "sensor: object; count more left_out: count; stamps: list of text; values: list of number; "
+    "sensor: object; unit: text; count more left_out: count; stamps: list of text; values: list of number; "
     "mean lowest highest: number",
     access="write",
 )
@@ -405,8 +405,8 @@ def iot_history(state: State, given: Json) -> Outcome:
         artefacts.append(write_rows(state.root, given["file"], head, rows))
     inside_span = (history.seconds >= first) & (history.seconds <= last)
     content = {
-        **{"sensor": about_sensor(history.sensor), "count": len(values)},
-        "more": max(0, len(values) - _MOST),
+        **{"sensor": about_sensor(history.sensor), "unit": str(history.sensor.unit)},
+        **{"count": len(values), "more": max(0, len(values) - _MOST)},
         **{"stamps": stamps[:_MOST], "values": values[:_MOST].tolist()},
         "left_out": int((inside_span & ~used).sum()),
         **{"mean": values.mean(), "lowest": values.min(), "highest": values.max()},
