@@ -4,23 +4,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from engiagent.tools.asset.synthetic import simulated
 from tests.asset.test_history import HEAD, called, refused
+from tests.asset.test_series import DRIFT, plant
 
 ABOUT: dict[str, Any] = {
-    "sensors": "p/sensors.csv",
-    "reference_last": "2026-02-23T23:00",
-    "recent_first": "2026-04-01",
-    "drivers": ["ch1_cooling", "outdoor"],
-    "rate": 0.02,
+    **{name: DRIFT[name] for name in ("sensors", "reference_last", "drivers")},
+    **{"recent_first": "2026-04-01", "rate": 0.02},
 }
-
-
-def plant(root: Path, fault: str, seed: int, severity: float) -> None:
-    given = {"seed": seed, "days": 100, "fault": fault, "severity": severity, "folder": "p"}
-    called(root, "asset_synthetic", **given)
 
 
 def sizes(mode: dict[str, Any]) -> dict[str, float]:
@@ -28,38 +22,25 @@ def sizes(mode: dict[str, Any]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("seed", [1500, 1501, 1502])
-def test_a_sensor_that_drifts_is_named_with_by_how_much(tmp_path: Path, seed: int) -> None:
-    plant(tmp_path, "drifting_sensor", seed, 0.6)
+def test_faults_of_an_air_handler_are_named_with_their_sizes(tmp_path: Path, seed: int) -> None:
     made = simulated(seed, 100, "drifting_sensor", 0.6)
-    first = called(tmp_path, "fmsr_diagnose", **ABOUT)["candidates"][0]
-    assert (first["asset"], first["mode"]) == ("ahu-1", "drifting sensor")
     since = np.clip((np.arange(86 * 24, 2400) - made.begins) / (2400 - made.begins), 0, 1)
-    way = "high" if made.size > 0 else "low"
-    wanted = abs(made.size) * since.mean()
-    assert sizes(first) == {f"mixed temperature reads {way}": pytest.approx(wanted, abs=0.5)}
-
-
-@pytest.mark.parametrize("seed", [1500, 1501])
-def test_a_stuck_damper_is_named_whose_air_no_longer_follows(tmp_path: Path, seed: int) -> None:
-    plant(tmp_path, "stuck_damper", seed, 0.7)
-    found = called(tmp_path, "fmsr_diagnose", **ABOUT, picture="residual.svg")
-    assert "mixing" in (tmp_path / "residual.svg").read_text("utf-8")
-    first = found["candidates"][0]
-    assert (first["mode"], first["kind"]) == ("stuck damper", "ahu")
-    assert sizes(first)["mixed air does not follow the damper"] == pytest.approx(1, abs=0.3)
-    begins = np.datetime64("2026-01-05") + simulated(seed, 100, "stuck_damper").begins // 24
-    judged = {asset["asset"]: asset for asset in found["assets"]}
-    assert judged["ahu-1"]["deviates"].startswith("mixing")
+    reads = f"mixed temperature reads {'high' if made.size > 0 else 'low'}"
+    cases = [
+        ("drifting_sensor", 0.6, reads, abs(made.size) * since.mean(), 0.5),
+        ("stuck_damper", 0.7, "mixed air does not follow the damper", 1.0, 0.3),
+        ("leaking_valve", 0.8, "supply is colder, valve closed", 0.7 * 0.284 * (23 - 6), 1.0),
+    ]
+    for fault, severity, what, size, within in cases:
+        plant(tmp_path / fault, fault, seed, severity)
+        found = called(tmp_path / fault, "fmsr_diagnose", **ABOUT, picture="residual.svg")
+        first, judged = found["candidates"][0], {a["asset"]: a for a in found["assets"]}
+        assert (first["asset"], first["mode"].split()[0]) == ("ahu-1", fault.split("_")[0])
+        assert sizes(first)[what] == pytest.approx(size, abs=within)
+        assert not judged["chiller-1"]["alarm"]
+        assert judged["ahu-1"]["deviates"] in (tmp_path / fault / "residual.svg").read_text("utf-8")
+    begins = np.datetime64("2026-01-05") + made.begins // 24  # of a leak, which is there at once
     assert abs(np.datetime64(judged["ahu-1"]["since"][:10]) - begins) <= np.timedelta64(3, "D")
-    assert not judged["chiller-1"]["alarm"]
-
-
-def test_a_leak_is_told_from_a_sensor_by_the_valve(tmp_path: Path) -> None:
-    plant(tmp_path, "leaking_valve", 1500, 0.5)
-    found = called(tmp_path, "fmsr_diagnose", **ABOUT)["candidates"]
-    assert [mode["mode"] for mode in found[:2]] == ["leaking cooling valve", "drifting sensor"]
-    assert found[0]["evidence"] > found[1]["evidence"] > 0
-    assert found[0]["action"] == "repair or replace the valve"
 
 
 def test_fouling_is_told_from_oil_by_the_approach(tmp_path: Path) -> None:
@@ -68,11 +49,9 @@ def test_fouling_is_told_from_oil_by_the_approach(tmp_path: Path) -> None:
     modes = {mode["mode"]: mode for mode in found["candidates"]}
     assert next(iter(modes)) == "condenser fouling"
     assert modes["condenser fouling"]["slots"] == ["rated_cop"]
-    seen = sizes(modes["condenser fouling"])
-    cop = simulated(1500, 100, "condenser_fouling", 0.8).cop[86 * 24 :]
-    assert seen["electric power rises at the same load"] == pytest.approx(
-        100 * float((1 / cop).mean() - 1), abs=3
-    )
+    more = 100 * ((1 / simulated(1500, 100, "condenser_fouling", 0.8).cop[86 * 24 :]).mean() - 1)
+    seen = sizes(modes["condenser fouling"])["electric power rises at the same load"]
+    assert seen == pytest.approx(more, abs=3)
     # with the power alone both explain it alike, and nothing tells them apart
     lines = (tmp_path / "p/sensors.csv").read_text("utf-8").splitlines()
     kept = [line for line in lines if "approach" not in line]
@@ -92,21 +71,17 @@ def test_a_sound_plant_raises_no_alarm_and_has_no_candidates(tmp_path: Path, see
 
 
 def test_any_kind_is_judged_by_the_table(tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
-    hours = np.arange(24 * 60)
+    rng, hours = np.random.default_rng(4), np.arange(24 * 60)
     speed = 1 + 0.2 * np.sin(hours / 24 * 2 * np.pi)
     shaking = speed**2 * np.exp(0.05 * rng.normal(size=len(hours))) * np.where(hours > 1000, 1.3, 1)
-    stamps = np.datetime64("2026-01-01T00:00") + 60 * hours
-    rows = [f"{t},{s},{v}" for t, s, v in zip(stamps, speed, shaking, strict=True)]
-    (tmp_path / "h.csv").write_text("\n".join(["time,speed,vib", *rows]), "utf-8")
-    sensors = [
-        "x,p1,pump,speed,speed,1,h.csv#speed,0,3",
-        "x,p1,pump,vib,vibration,mm/s,h.csv#vib,0,9",
-    ]
-    (tmp_path / "r.csv").write_text("\n".join([HEAD, *sensors]), "utf-8")
+    table = {"time": np.datetime64("2026-01-01T00:00") + 60 * hours, "speed": speed, "vib": shaking}
+    pd.DataFrame(table).to_parquet(tmp_path / "h.parquet")
+    sensors = ("speed,speed,1,h.parquet#speed,0,3", "vib,vibration,mm/s,h.parquet#vib,0,9")
+    rows = [HEAD, *(f"x,p1,pump,{line}" for line in sensors)]
+    (tmp_path / "r.csv").write_text("\n".join(rows), "utf-8")
     about = {**ABOUT, "sensors": "r.csv", "reference_last": "2026-02-01", "drivers": ["speed"]}
     found = called(tmp_path, "fmsr_diagnose", **{**about, "recent_first": "2026-02-13"})
-    (modes,) = ({m["mode"] for m in found["candidates"]},)
+    modes = {m["mode"] for m in found["candidates"]}
     assert modes == {"impeller damage", "bearing wear", "misalignment", "unbalance"}
     assert sizes(found["candidates"][0])["vibration rises"] == pytest.approx(30, abs=2)
     said = refused(tmp_path, "fmsr_diagnose", **{**about, "reference_last": "2026-01-05"})
