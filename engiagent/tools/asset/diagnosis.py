@@ -151,7 +151,6 @@ def fmsr_diagnose(state: State, given: Json) -> Outcome:
     first = last // DAY + 1
     if "recent_first" in given:
         first = max(first, iot.seconds_of(given["recent_first"]) // DAY)
-
     drivers = iot.histories(state, given, given.get("drivers", ()))
     kinds = {str(line["kind"]) for line in lines()}
     assets = {s.asset: s for s in iot.chosen(known, given) if s.kind in kinds}

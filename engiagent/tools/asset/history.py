@@ -52,8 +52,8 @@ class Sensor:
     measures: str  # the quantity in words, as supply temperature
     data: str  # FILE#COLUMN
     unit: Unit
-    least: float  # least, most: between which a reading is possible, in the unit
-    most: float
+    least: float = -np.inf  # least, most: between which a reading is possible, in the unit
+    most: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -182,9 +182,6 @@ def _stuck(history: History, hours: float) -> Iterator[Fault]:
             yield Fault("stuck", whole, said)
 
 
-# -- reading --------------------------------------------------------------------------------------
-
-
 def rows_of(
     root: Path, file: str, needed: Sequence[str], texts: Sequence[str], numbers: Sequence[str]
 ) -> Iterator[tuple[str, Json]]:
@@ -220,9 +217,8 @@ def register(root: Path, file: str) -> dict[str, Sensor]:
             raise InputError(said, file, expected="a unit as degC or kW") from None
         names = ("asset", "kind", "site", "measures", "data")
         asset, kind, site, measures, data = (row[n] or "" for n in names)
-        least = -np.inf if row["least"] is None else row["least"]
-        most = np.inf if row["most"] is None else row["most"]
-        found[name] = Sensor(name, asset, kind, site, measures, data, unit, least, most)
+        ends = {n: row[n] for n in ("least", "most") if row[n] is not None}
+        found[name] = Sensor(name, asset, kind, site, measures, data, unit, **ends)
     return found
 
 
@@ -330,9 +326,6 @@ def asset_tool(
     return tool(access, *arguments, returns=shape(returns), **known)
 
 
-# -- tools ----------------------------------------------------------------------------------------
-
-
 @asset_tool("register", "sites: list of text; count: count; assets: list of object")
 def iot_assets(state: State, given: Json) -> Outcome:
     """List the sites and assets of a register, with kinds, sensors and what these measure."""
@@ -378,8 +371,8 @@ def chosen(known: Mapping[str, Sensor], given: Json) -> list[Sensor]:
 
 @asset_tool(
     "register sensor span every",
-    "sensor: object; unit: text; count more left_out: count; stamps: list of text; values: list of number; "
-    "mean lowest highest: number",
+    "sensor: object; unit: text; count more left_out: count; stamps: list of text; "
+    "values: list of number; mean lowest highest: number",
     access="write",
 )
 def iot_history(state: State, given: Json) -> Outcome:

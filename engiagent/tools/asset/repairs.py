@@ -155,9 +155,6 @@ def asset_derate(state: State, given: Json) -> Outcome:
     return Outcome(plain(content))
 
 
-# -- windows --------------------------------------------------------------------------------------
-
-
 @asset_tool(
     "plant windows repair seconds",
     "plant: text; currency best: text or null; saves: number or null; without_work: object; "

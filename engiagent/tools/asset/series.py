@@ -16,16 +16,7 @@ import numpy as np
 from engiagent.errors import InputError
 from engiagent.report.charts import Axis, Band, Curve, Panel
 from engiagent.study.economics.cashflow import Floats
-from engiagent.tools.asset.history import (
-    HOUR,
-    Flags,
-    History,
-    asset_tool,
-    drawn,
-    histories,
-    seconds_of,
-    stamp_of,
-)
+from engiagent.tools.asset import history as iot
 from engiagent.tools.modelling import plain
 from engiagent.tools.registry import Json, Outcome, State
 
@@ -64,24 +55,24 @@ def _fitted(features: Floats, target: Floats) -> Callable[[Floats], Floats]:
     return lambda given: np.asarray(trees.predict(given), dtype=np.float64)
 
 
-def _filled(history: History, hours: float) -> tuple[Floats, Floats]:
+def _filled(history: iot.History, hours: float) -> tuple[Floats, Floats]:
     """Return starts [s] and means of all periods of a span, NaN where none was good."""
     starts, means = history.means(hours)
-    places = np.round((starts - starts[0]) / (hours * HOUR)).astype(int)
+    places = np.round((starts - starts[0]) / (hours * iot.HOUR)).astype(int)
     if places[-1] > _MOST_PERIODS:
         said = f"{places[-1]} periods of {hours:g} h"
         raise InputError(said, history.sensor.data, expected=f"at most {_MOST_PERIODS}")
     values = np.full(places[-1] + 1, np.nan)
     values[places] = means
-    return starts[0] + np.arange(len(values)) * hours * HOUR, values
+    return starts[0] + np.arange(len(values)) * hours * iot.HOUR, values
 
 
 def _calendar(starts: Floats) -> Floats:
-    day = starts / HOUR / 24
+    day = starts / iot.HOUR / 24
     return np.column_stack([day % 1 * 24, (np.floor(day) + 3) % 7])
 
 
-@asset_tool(
+@iot.asset_tool(
     "register sensor forecast",
     "sensor unit model: text; stamps: list of text; values low high: list of number; "
     "level measured_coverage mean_absolute_error: number; error_of_last_day: number or null; "
@@ -94,7 +85,7 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
     The model is of the first three fifths of the history, the test on the last one.
     error_of_last_day is that of repeating the value a day before, which a forecast should beat.
     """
-    (history,) = histories(state, given, [given["sensor"]])
+    (history,) = iot.histories(state, given, [given["sensor"]])
     hours, level = given["every"], given["level"]
     steps = max(1, round(given["horizon"] / hours))
     starts, values = _filled(history, hours)
@@ -117,7 +108,7 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
     tested = residuals[cut[1] :]
     last_day = values[rows[cut[1] :]] - values[rows[cut[1] :] - reach]
     coming = count + np.arange(steps)
-    ahead = starts[0] + coming * hours * HOUR
+    ahead = starts[0] + coming * hours * iot.HOUR
     asked = np.column_stack([*(values[coming - k] for k in lags), _calendar(ahead)])
     found = predict(asked)
     coverage = float((np.abs(tested) <= width).mean())
@@ -126,7 +117,7 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
     last_day = last_day[np.isfinite(last_day)]
     content = {
         **{"sensor": given["sensor"], "unit": str(history.sensor.unit), "model": _MODEL},
-        **{"stamps": [stamp_of(s) for s in ahead], "values": found.tolist()},
+        **{"stamps": [iot.stamp_of(s) for s in ahead], "values": found.tolist()},
         **{"low": (found - width).tolist(), "high": (found + width).tolist(), "level": level},
         "measured_coverage": coverage,
         "mean_absolute_error": float(np.abs(tested).mean()),
@@ -134,24 +125,23 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
         **{"tested_periods": len(tested), "notes": notes},
     }
     past = slice(max(0, count - 7 * lag), None)
-    edges = [np.append(s, s[-1] + hours * HOUR) for s in (starts[past], ahead)]
+    edges = [np.append(s, s[-1] + hours * iot.HOUR) for s in (starts[past], ahead)]
     measured = Curve("measured", edges[0], values[past], "step")
     curves = measured, Curve("forecast", edges[1], found, "step")
     band = Band(f"{level:.0%} interval", edges[1], found - width, found + width, "step")
     title, axis = f"{given['sensor']}: forecast", Axis("time", "time", edges[0], ())
     panel = Panel(title, str(history.sensor.unit), axis, curves, (band,))
-    return Outcome(plain(content), {}, drawn(state, given, [panel]))
+    return Outcome(plain(content), {}, iot.drawn(state, given, [panel]))
 
 
-# -- what a sensor should show --------------------------------------------------------------------
-
-
-def together(shown: Sequence[History], hours: float | None = None) -> tuple[Floats, list[Floats]]:
+def together(
+    shown: Sequence[iot.History], hours: float | None = None
+) -> tuple[Floats, list[Floats]]:
     """Return the starts of periods that all have good readings in, and the means of each.
 
     Periods are as long as the longest usual step without ``hours``.
     """
-    hours = max(h.step for h in shown) / HOUR if hours is None else hours
+    hours = max(h.step for h in shown) / iot.HOUR if hours is None else hours
     if not hours > 0:
         raise InputError("a sensor has no two readings at different times")
     found = [history.means(hours) for history in shown]
@@ -163,13 +153,13 @@ def together(shown: Sequence[History], hours: float | None = None) -> tuple[Floa
     return starts, [means[np.isin(own, starts)] for own, means in found]
 
 
-def quadratic(drivers: Sequence[Floats], sound: Flags) -> list[Floats]:
+def quadratic(drivers: Sequence[Floats], sound: iot.Flags) -> list[Floats]:
     """Return drivers and their squares, in the deviations of a reference."""
     scaled = ((d - d[sound].mean()) / (d[sound].std() or 1.0) for d in drivers)
     return [s**p for s in scaled for p in (1, 2)]
 
 
-def _beyond(drivers: Mapping[str, Floats], sound: Flags, judged: Flags) -> Iterator[str]:
+def _beyond(drivers: Mapping[str, Floats], sound: iot.Flags, judged: iot.Flags) -> Iterator[str]:
     """Yield which drivers are where the reference had none."""
     for name, driver in drivers.items():
         low, high = driver[sound].min(), driver[sound].max()
@@ -178,7 +168,7 @@ def _beyond(drivers: Mapping[str, Floats], sound: Flags, judged: Flags) -> Itera
             yield f"{name} is outside the reference in {share:.0%} of what is judged"
 
 
-@asset_tool(
+@iot.asset_tool(
     "register sensor anomaly",
     "sensor unit: text; threshold stated_rate measured_rate: number; "
     "tested_periods judged count: count; anomalies: list of object; first: text or null; "
@@ -191,19 +181,20 @@ def tsfm_anomaly(state: State, given: Json) -> Outcome:
     threshold of its residuals, and one for the measured rate of false alarms.
     """
     hours, rate, names = given["every"], given["rate"], [given["sensor"], *given.get("drivers", ())]
-    shown = histories(state, given, names)
+    shown = iot.histories(state, given, names)
     starts, (values, *drivers) = together(shown, hours)
     features = np.column_stack([*drivers, _calendar(starts)[:, :1]])
-    sound = starts + hours * HOUR <= seconds_of(given["reference_last"])
+    sound = starts + hours * iot.HOUR <= iot.seconds_of(given["reference_last"])
     where = np.flatnonzero(sound)
     if len(where) < 4 * _LEAST_CALIBRATED or sound.all():
         said = f"{len(where)} of {len(starts)} periods are of the reference"
         raise InputError(said, expected=f"{4 * _LEAST_CALIBRATED} at least, and some after it")
     # blocks of days are shared out in turn, so that a season is in every part
-    part = ((starts[where] - starts[0]) / HOUR // _DAY).astype(int) % 4
+    part = ((starts[where] - starts[0]) / iot.HOUR // _DAY).astype(int) % 4
     state.watch.tell("fitting")
     predict = _fitted(features[where[part < 2]], values[where[part < 2]])
-    residuals = values - predict(features)
+    explained = predict(features)
+    residuals = values - explained
     threshold = conformal_width(residuals[where[part == 2]], 1 - rate)
     tested = np.abs(residuals[where[part == 3]]) > threshold
     judged = np.flatnonzero(~sound)
@@ -214,16 +205,13 @@ def tsfm_anomaly(state: State, given: Json) -> Outcome:
         **{"threshold": threshold, "stated_rate": rate, "measured_rate": float(tested.mean())},
         **{"tested_periods": len(tested), "judged": len(judged), "count": len(odd)},
         "anomalies": [
-            {"stamp": stamp_of(starts[k]), "value": values[k], "expected": values[k] - residuals[k]}
+            {"stamp": iot.stamp_of(starts[k]), "value": values[k], "expected": explained[k]}
             for k in odd[:500]
         ],
-        "first": stamp_of(starts[odd[0]]) if len(odd) else None,
+        "first": iot.stamp_of(starts[odd[0]]) if len(odd) else None,
         "notes": notes,
     }
     return Outcome(plain(content))
-
-
-# -- changes --------------------------------------------------------------------------------------
 
 
 def changes(values: Floats, most: int) -> list[int]:
@@ -256,13 +244,13 @@ def changes(values: Floats, most: int) -> list[int]:
     return sorted(sorted(found, key=lambda k: -steps[k])[:most])
 
 
-@asset_tool(
+@iot.asset_tool(
     "register sensor changes",
     "sensor unit: text; periods: count; changes: list of object; notes: list of text",
 )
 def tsfm_change_points(state: State, given: Json) -> Outcome:
     """Find when the mean of a sensor changed, with the means before and after each change."""
-    (history,) = histories(state, given, [given["sensor"]])
+    (history,) = iot.histories(state, given, [given["sensor"]])
     starts, means = history.means(given["every"])
     if not 8 <= len(means) <= 5000:
         said = f"{len(means)} periods of {given['every']:g} h"
@@ -271,7 +259,7 @@ def tsfm_change_points(state: State, given: Json) -> Outcome:
     edges = [0, *found, len(means)]
     levels = [float(means[a:b].mean()) for a, b in itertools.pairwise(edges)]
     listed = [
-        {"stamp": stamp_of(starts[k]), "before": levels[n], "after": levels[n + 1]}
+        {"stamp": iot.stamp_of(starts[k]), "before": levels[n], "after": levels[n + 1]}
         for n, k in enumerate(found)
     ]
     notes = ["a slow drift shows as several steps; asset_drift measures it"]
@@ -280,8 +268,8 @@ def tsfm_change_points(state: State, given: Json) -> Outcome:
 
 
 def residuals(
-    target: Floats, columns: Sequence[Floats], days: Floats, sound: Flags
-) -> tuple[Floats, Flags]:
+    target: Floats, columns: Sequence[Floats], days: Floats, sound: iot.Flags
+) -> tuple[Floats, iot.Flags]:
     """Return what a fit to a reference leaves of a target, and which periods are like it.
 
     Days of the reference are left out of the fit that judges them, a fifth of it at a time.
@@ -290,7 +278,7 @@ def residuals(
     if len(known) < _FEWEST:
         raise InputError(f"{len(known)} days of the reference", expected=f"{_FEWEST} at least")
 
-    def away(own: Flags) -> Floats:
+    def away(own: iot.Flags) -> Floats:
         return np.asarray(target - design @ np.linalg.lstsq(design[own], target[own])[0])
 
     rest = away(sound)
@@ -315,10 +303,7 @@ def shift(before: Floats, after: Floats) -> tuple[float, float, float]:
     return float(after.mean() - before.mean()), float(spread), max(len(rest) / wider - 1, 1.0)
 
 
-# -- drifts ---------------------------------------------------------------------------------------
-
-
-@asset_tool(
+@iot.asset_tool(
     "register drift",
     "performance: text; factor least most level explained: number; drifted: flag; "
     "reference_days recent_days: count; notes: list of text",
@@ -335,15 +320,15 @@ def asset_drift(state: State, given: Json) -> Outcome:
 
     level, drivers = given.get("level", 0.9), given.get("drivers", [])
     above = [given["output"], given["input"]] if "output" in given else [given["input"]]
-    starts, columns = together(histories(state, given, [*above, *drivers]))
+    starts, columns = together(iot.histories(state, given, [*above, *drivers]))
     powers, explained = columns[: len(above)], columns[len(above) :]
     works = np.all([p > 0 for p in powers], axis=0)
     starts, powers = starts[works], [p[works] for p in powers]
     explained = [e[works] for e in explained]
     ratio = np.log(powers[0] / powers[1]) if len(above) == 2 else np.log(powers[0])
-    sound = starts <= seconds_of(given["reference_last"])
-    recent = (starts >= seconds_of(given["recent_first"])) & ~sound
-    days = starts // (_DAY * HOUR)
+    sound = starts <= iot.seconds_of(given["reference_last"])
+    recent = (starts >= iot.seconds_of(given["recent_first"])) & ~sound
+    days = starts // (_DAY * iot.HOUR)
     columns = [np.ones_like(ratio), *quadratic(explained, sound)]
     rest, _ = residuals(ratio, columns, days, sound)
     before, after = (
