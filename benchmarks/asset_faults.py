@@ -2,8 +2,9 @@
 
 Each seed is a plant with a fault of a drawn kind and size, and once more without a fault; the tools
 see the register and the histories, never the truth. The first half of the record is stated as
-sound, the last 14 days are judged. Rates have Clopper-Pearson intervals of 95 %. Of a chiller that
-is found fouled, ``asset_drift`` says by how much, and ``asset_derate`` plans a plant with that.
+sound, the last 14 days are judged. A fault is detected where its own asset raises an alarm. Rates
+have Clopper-Pearson intervals of 95 %. Of a chiller that is found fouled, ``asset_drift`` says by
+how much, and ``asset_derate`` plans a plant with that.
 
     python benchmarks/asset_faults.py --plants 100 --json
 """
@@ -64,14 +65,15 @@ def diagnosed(seed: int, fault: str | None) -> dict[str, Any]:
         about = {**REGISTER, "reference_last": LAST, "recent_first": RECENT}
         found = called(session, "fmsr_diagnose", **about, drivers=DRIVERS, rate=RATE)
         named = [(c["asset"], c["mode"]) for c in found["candidates"]]
-        row = {"alarm": any(a["alarm"] for a in found["assets"]), "named": named[:4]}
+        alarms = [a["asset"] for a in found["assets"] if a["alarm"]]
+        row: dict[str, Any] = {"alarms": alarms, "named": named[:2]}
         if named[:1] == [MODES["condenser_fouling"]]:
             row |= consequence(session, Path(folder), about)
     made = simulated(seed, DAYS, fault)  # the truth, after all calls
-    row |= {"seed": seed, "fault": made.fault, "size": made.size}
-    row["cop"] = float(np.exp(np.log(made.cop[-24 * JUDGED :]).mean()))
+    row |= {"seed": seed, "fault": made.fault, "size": round(made.size, 4)}
+    row["cop"] = round(float(np.exp(np.log(made.cop[-24 * JUDGED :]).mean())), 4)
     place = named.index(MODES[made.fault]) + 1 if MODES.get(made.fault) in named else None
-    return {**row, "place": place if row["alarm"] else None}
+    return {**row, "place": place}
 
 
 def consequence(session: Session, folder: Path, about: dict[str, Any]) -> dict[str, Any]:
@@ -79,10 +81,10 @@ def consequence(session: Session, folder: Path, about: dict[str, Any]) -> dict[s
     sensors = {"output": "ch1_cooling", "input": "ch1_power", "drivers": DRIVERS}
     drift = called(session, "asset_drift", **about, **sensors, level=0.95)
     (folder / "site.yaml").write_text(PLANT, "utf-8")
-    ends = {name: drift[name] for name in ("factor", "least", "most")}
+    ends = {name: round(drift[name], 4) for name in ("factor", "least", "most")}
     cost = called(session, "asset_derate", plant="site.yaml", slot="chiller.rated_cop", **ends)
     cases = [cost[name]["verdict"] for name in ("sound", "derated", "at_least", "at_most")]
-    return {"factor": ends, "verdicts": cases, "loss_by_day": cost["loss_by_day"]}
+    return {"factor": ends, "verdicts": cases, "loss_by_day": round(cost["loss_by_day"], 4)}
 
 
 def share(hits: Sequence[bool]) -> dict[str, Any]:
@@ -98,11 +100,11 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the rates of all plants and by kind of fault."""
     found: dict[str, Any] = {}
     sound = [row for row in rows if row["fault"] == "none"]
-    found["false_alarm"] = share([row["alarm"] for row in sound])
+    found["false_alarm"] = share([bool(row["alarms"]) for row in sound])
     for kind in ("all", *MODES):
         own = [r for r in rows if r["fault"] in ((kind,) if kind != "all" else tuple(MODES))]
         found[kind] = {
-            "detected": share([row["alarm"] for row in own]),
+            "detected": share([MODES[row["fault"]][0] in row["alarms"] for row in own]),
             "first": share([row["place"] == 1 for row in own]),
             "first_two": share([row["place"] in (1, 2) for row in own]),
         }
@@ -128,7 +130,8 @@ def main() -> None:
     found = summary(rows)
     if given.json:
         about = {"days": DAYS, "rate": RATE, "sizes": {k: list(v) for k, v in SIZES.items()}}
-        print(json.dumps({"rows": rows, "summary": found, **about}, indent=1))
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        print(f'{{"summary": {json.dumps({**about, **found}, indent=1)},\n"rows": [\n{lines}]}}')
         return
 
     def said(part: dict[str, Any]) -> str:
