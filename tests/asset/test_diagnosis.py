@@ -43,6 +43,21 @@ def test_faults_of_an_air_handler_are_named_with_their_sizes(tmp_path: Path, see
     assert abs(np.datetime64(judged["ahu-1"]["since"][:10]) - begins) <= np.timedelta64(3, "D")
 
 
+def test_units_of_the_register_are_converted(tmp_path: Path) -> None:
+    plant(tmp_path, "leaking_valve", 1500, 0.8)
+    first = called(tmp_path, "fmsr_diagnose", **ABOUT)["candidates"][0]
+    table = pd.read_csv(tmp_path / "p/history.csv")
+    table["ahu1_supply [degC]"] = table["ahu1_supply [degC]"] * 1.8 + 32
+    table["ahu1_valve [1]"] *= 100
+    table.to_csv(tmp_path / "p/history.csv", index=False)
+    text = (tmp_path / "p/sensors.csv").read_text("utf-8")
+    text = text.replace("valve command,1,0,1", "valve command,%,0,100")
+    text = text.replace("supply temperature,degC,0,50", "supply temperature,degF,0,122")
+    (tmp_path / "p/sensors.csv").write_text(text, "utf-8")
+    again = called(tmp_path, "fmsr_diagnose", **ABOUT)["candidates"][0]
+    assert sizes(again) == pytest.approx(sizes(first), rel=1e-3)
+
+
 def test_fouling_is_told_from_oil_by_the_approach(tmp_path: Path) -> None:
     plant(tmp_path, "condenser_fouling", 1500, 0.8)
     found = called(tmp_path, "fmsr_diagnose", **ABOUT)

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from engiagent.tools import Session
 
@@ -80,21 +78,6 @@ def test_gaps_disorder_and_units_of_power_are_found(tmp_path: Path) -> None:
     assert named["out of order"]["first"] == "2026-01-01T02:00"
     found = called(tmp_path, "iot_quality", **written(tmp_path, [1e6] * 5, least="", most=""))
     assert (found["faults"], len(found["not_judged"])) == ([], 1)
-
-
-@settings(max_examples=25, deadline=None)
-@given(bad=st.sets(st.integers(0, 47), max_size=20), every=st.sampled_from([2, 6, 24]))
-def test_means_are_those_of_pandas_over_the_good_readings(
-    tmp_path_factory: pytest.TempPathFactory, bad: set[int], every: int
-) -> None:
-    root = tmp_path_factory.mktemp("means")
-    values = [999.0 if k in bad else 20 + 0.3 * k for k in range(48)]
-    found = called(root, "iot_history", **written(root, values), sensor="a", every=every)
-    index = pd.date_range("2026-01-01", periods=48, freq="h")
-    good = pd.Series([v if v < 900 else np.nan for v in values], index)
-    wanted = good.resample(f"{every}h").mean().dropna()
-    assert found["values"] == pytest.approx(wanted.tolist())
-    assert found["stamps"] == [stamp.strftime("%Y-%m-%dT%H:%M") for stamp in wanted.index]
 
 
 def test_commas_and_stamps_with_the_year_last_are_read_as_everywhere(tmp_path: Path) -> None:

@@ -61,8 +61,8 @@ ROUTES: dict[tuple[str, int, str], Route] = {
     ("SAST_013", 0, "derated.cost"): lambda root: by_hand(200),
     ("SAST_013", 0, "loss_by_day"): lambda root: by_hand(200) - by_hand(),
     ("SAST_014", 0, "saves"): lambda root: saved(4),
-    ("SAST_015", 0, "count"): lambda root: 3,
-    ("SAST_016", 0, "bundles.0.hours"): lambda root: 2 + 3,
+    ("SAST_018", 0, "ranked.0.pays_back_days"): lambda root: 900 / 90,
+    ("SAMT_001", 0, "used"): lambda root: float(shown(root, "ch1").count().sum()),
     ("SAMT_004", 0, "factor"): fouled,
     ("SAMT_005", 0, "derated.cost"): lambda root: by_hand(240),
     ("SAMT_005", 1, "derated.cost"): lambda root: by_hand(power=30),
@@ -72,7 +72,9 @@ ROUTES: dict[tuple[str, int, str], Route] = {
     ("MAST_003", 1, "rates.0"): lambda root: (500 + (500**2 + 4 * 900 * 600) ** 0.5) / 1800 - 1,
     ("MAST_004", 0, "saves"): lambda root: saved(5),
     ("MAST_005", 1, "rows.0.highest"): lambda root: shown(root, "outdoor").max().item(),
+    ("MAST_007", 0, "mean"): mean("ahu1_return", "2026-03-02", "2026-03-08"),
     ("MAMT_001", 3, "net_present_value"): worth(0.05, -300, 400),
+    ("MAMT_002", 1, "mean"): mean("ch1_power", "2026-04-01", "2026-04-07"),
     ("MAMT_004", 1, "saves"): lambda root: saved(1, 0.5),
 }
 """By case, number of the call from 0, and path into its answer."""
@@ -108,7 +110,7 @@ def test_a_question_is_answered_by_its_expected_calls(case: Case, tmp_path: Path
 
 def test_forty_questions_are_of_all_kinds_and_mostly_confirmed() -> None:
     assert len(SUITE.cases) == 40
-    assert len({name for name, *_ in ROUTES}) >= 18
+    assert len({name for name, *_ in ROUTES}) >= 20
     for case in SUITE.cases:
         calls, agents = len(case.expected_steps), len(case.expected_agents)
         assert case.category == ("MA" if agents > 1 else "SA") + ("MT" if calls > agents else "ST")

@@ -26,6 +26,7 @@ from engiagent.tools.asset.modes import lines
 from engiagent.tools.asset.series import changes, quadratic, residuals, shift, together
 from engiagent.tools.modelling import plain
 from engiagent.tools.registry import Json, Outcome, State
+from engiagent.units.unit import conversion, parse_unit
 
 DAY: Final = 24 * iot.HOUR
 _WAYS: Final = {"rises": 1.0, "falls": -1.0}
@@ -114,6 +115,10 @@ def _balances(
     for balance, needed in PHYSICS.get(kind, {}).items():
         if all(name in known for name in needed):
             starts, columns = together([known[name] for name in needed])
+            for k, name in enumerate(needed):  # in degC, commands from 0 to 1
+                wanted = parse_unit("1" if name.endswith("command") else "degC")
+                factor, zero = conversion(known[name].sensor.unit, wanted)
+                columns[k] = factor * columns[k] + zero
             yield _balance(balance.__name__, starts, balance(*columns), last)
     shown: dict[str, list[tuple[str, str, float]]] = {}
     for line in lines():
@@ -148,12 +153,12 @@ def fmsr_diagnose(state: State, given: Json) -> Outcome:
     """
     known = iot.register(state.root, given["sensors"])
     last = iot.seconds_of(given["reference_last"])
-    first = last // DAY + 1
-    if "recent_first" in given:
-        first = max(first, iot.seconds_of(given["recent_first"]) // DAY)
+    recent = iot.seconds_of(given.get("recent_first") or given["reference_last"])
+    first = max(last // DAY + 1, recent // DAY)
     drivers = iot.histories(state, given, given.get("drivers", ()))
     kinds = {str(line["kind"]) for line in lines()}
-    assets = {s.asset: s for s in iot.chosen(known, given) if s.kind in kinds}
+    assets = {s.asset: s for s in iot.chosen(known, given)}
+    rate = given["rate"] / max(1, sum(one.kind in kinds for one in assets.values()))
     judged, candidates, notes, blind, panels = [], [], [], [], []
     for asset, one in assets.items():
         state.watch.tell(f"judging {asset}")
@@ -162,10 +167,11 @@ def fmsr_diagnose(state: State, given: Json) -> Outcome:
         by_measure = {s.measures: iot.history_of(state.root, s) for s in own}
         balances = list(_balances(one.kind, by_measure, drivers, last))
         shown = {mode for balance in balances for mode, _ in balance.adds}
-        modes = dict.fromkeys(line["mode"] for line in lines() if line["kind"] == one.kind)
-        blind += [f"{asset}: {mode}" for mode in modes if mode not in shown]
+        modes = [line["mode"] for line in lines() if line["kind"] == one.kind]
+        modes = modes or [f"no mode of {one.kind} is known"]
+        blind += [f"{asset}: {mode}" for mode in dict.fromkeys(modes) if mode not in shown]
         if balances:
-            about, panel = _alarm(balances, last, first, given["rate"] / len(assets))
+            about, panel = _alarm(balances, last, first, rate)
             panels.append(replace(panel, title=f"{asset}: {panel.title}"))
             judged.append({"asset": asset, **about})
             if about["alarm"]:

@@ -126,10 +126,8 @@ def _unreadable(history: History, _: float | None) -> Iterator[Fault]:
 
 
 def _disorder(history: History, _: float | None) -> Iterator[Fault]:
-    seconds = history.seconds
-    highest = np.fmax.accumulate(seconds)
-    late = np.r_[False, seconds[1:] <= highest[:-1]]
-    for rows in _runs(late):
+    late = history.seconds[1:] <= np.fmax.accumulate(history.seconds)[:-1]
+    for rows in _runs(np.r_[False, late]):
         yield Fault("out of order", rows, "not later than a stamp before")
 
 
@@ -158,17 +156,13 @@ def _impossible(history: History, _: float | None) -> Iterator[Fault]:
 def _other_unit(sensor: Sensor, values: Floats) -> str | None:
     """Return a unit in which all values would be possible."""
     own = str(sensor.unit)
-    for units in map(str.split, _SWAPS):
-        if own not in units or own == "K":  # K is the unit of a difference
-            continue
-        for name in units:
-            if name == own:
-                continue
-            kelvin = name == "K"
-            factor, shift = conversion(parse_unit("degC" if kelvin else name), sensor.unit)
-            seen = (values - 273.15 * kelvin) * factor + shift
-            if ((seen >= sensor.least) & (seen <= sensor.most)).all():
-                return name
+    alike = (units.split() for units in _SWAPS if own in units.split() and own != "K")
+    for name in (name for units in alike for name in units if name != own):
+        kelvin = name == "K"  # as a unit of its own it is that of a difference
+        factor, shift = conversion(parse_unit("degC" if kelvin else name), sensor.unit)
+        seen = (values - 273.15 * kelvin) * factor + shift
+        if ((seen >= sensor.least) & (seen <= sensor.most)).all():
+            return name
     return None
 
 

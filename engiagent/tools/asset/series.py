@@ -155,6 +155,7 @@ def together(
 
 def quadratic(drivers: Sequence[Floats], sound: iot.Flags) -> list[Floats]:
     """Return drivers and their squares, in the deviations of a reference."""
+    sound = sound if sound.any() else ~sound  # what is refused later
     scaled = ((d - d[sound].mean()) / (d[sound].std() or 1.0) for d in drivers)
     return [s**p for s in scaled for p in (1, 2)]
 
@@ -274,9 +275,10 @@ def residuals(
 
     Days of the reference are left out of the fit that judges them, a fifth of it at a time.
     """
-    design, known = np.column_stack(columns), np.unique(days[sound])
-    if len(known) < _FEWEST:
-        raise InputError(f"{len(known)} days of the reference", expected=f"{_FEWEST} at least")
+    design, known, after = np.column_stack(columns), np.unique(days[sound]), days[~sound]
+    if len(known) < _FEWEST or not len(after):
+        said = f"{len(known)} days of the reference, {len(np.unique(after))} after it"
+        raise InputError(said, expected=f"{_FEWEST} of it at least, and some after it")
 
     def away(own: iot.Flags) -> Floats:
         return np.asarray(target - design @ np.linalg.lstsq(design[own], target[own])[0])
@@ -343,9 +345,8 @@ def asset_drift(state: State, given: Json) -> Outcome:
     notes += _beyond(dict(zip(drivers, explained, strict=True)), sound, recent)
     content: dict[str, Any] = {
         "performance": " over ".join(above),
-        "factor": np.exp(by),
-        **{"least": np.exp(by - half), "most": np.exp(by + half), "level": level},
-        "drifted": abs(by) > half,
+        **{"factor": np.exp(by), "least": np.exp(by - half), "most": np.exp(by + half)},
+        **{"level": level, "drifted": abs(by) > half},
         **{"reference_days": len(before), "recent_days": len(after)},
         "explained": 1 - rest[sound].var() / (ratio[sound].var() or 1.0),
         "notes": notes,
