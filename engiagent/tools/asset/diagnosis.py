@@ -29,14 +29,11 @@ from engiagent.tools.registry import Json, Outcome, State
 from engiagent.units.unit import conversion, parse_unit
 
 DAY: Final = 24 * iot.HOUR
-_WAYS: Final = {"rises": 1.0, "falls": -1.0}
-"""Beginnings of symptoms in the table, by the sign of what they add."""
-Cause = tuple[str, str]
-"""A mode, and which of its variants."""
+_WAYS: Final = {"rises": 1.0, "falls": -1.0}  # how symptoms begin: the sign of what they add
+Cause = tuple[str, str]  # a mode, and which of its variants
 Adds = dict[Cause, dict[tuple[str, str], Floats]]
 """By cause the shapes that it adds, by name and unit: one name is one size in all balances."""
-Said = tuple[Floats, Sequence[Floats], Adds]
-"""A target, what explains it, and what faults add to it."""
+Said = tuple[Floats, Sequence[Floats], Adds]  # a target, what explains it, what faults add
 HIGH: Final = ("mixed temperature reads high", "K")
 LOW: Final = ("mixed temperature reads low", "K")
 

@@ -36,8 +36,7 @@ _MOST: Final = 2_000
 _LARGE: Final = 10_000_000  # bytes of a CSV file
 _SWAPS: Final = ("degC degF K", "W kW MW", "Pa kPa bar", "kWh MWh Wh", "kg/s kg/h")
 """Units that are taken for one another in practice."""
-_RUN: Final = 3
-"""So many readings in a row have to fit another unit."""
+_RUN: Final = 3  # so many readings in a row have to fit another unit
 Flags = npt.NDArray[np.bool_]
 
 
@@ -249,15 +248,19 @@ def _table(path: Path, column: str) -> TableFile:
             large = bool(re.search(rb"\d{4}-\d\d-\d\d", b"".join(islice(rows, 1, 3))))
     if large and find_spec("duckdb"):
         with suppress(ValueError):  # the strict reader says what is wrong, or reads it
-            return _by_duckdb(path, path.stat().st_mtime_ns, column)
+            return _by_duckdb(path, column)
     return read_table(path.parent, path.name)
 
 
-@lru_cache(maxsize=4)
-def _by_duckdb(path: Path, _: int, column: str) -> TableFile:
+@lru_cache(maxsize=1)  # the sensors of a table are asked for one after the other
+def _loaded(path: Path, _: int) -> Any:
     from engiagent.tools.market.querying import database  # slow to import, an extra
 
-    known, file, made = database({"history": str(path)}), path.name, []
+    return database({"history": str(path)})
+
+
+def _by_duckdb(path: Path, column: str) -> TableFile:
+    known, file, made = _loaded(path, path.stat().st_mtime_ns).cursor(), path.name, []
     table = known.table("history")
     empty = [TableColumn(file, h, *header_unit(h), k, ()) for k, h in enumerate(table.columns, 1)]
     wanted = TableFile(file, by_name(empty, file), 0, "").column(column)
