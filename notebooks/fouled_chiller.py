@@ -33,7 +33,8 @@ def call(tool, **given):
     return seen.content
 
 
-truth = call("asset_synthetic", seed=3, days=100, fault="condenser_fouling", folder="campus")
+given = {"fault": "condenser_fouling", "severity": 0.6}
+truth = call("asset_synthetic", seed=3, days=100, **given, folder="campus")
 print(truth["truth"])
 
 # %% [markdown]
@@ -45,17 +46,22 @@ quality = call("iot_quality", **register, stuck=6)
 print(quality["readings"], quality["used"], quality["not_judged"])
 
 # %% [markdown]
-# The last week against the time before March, for the same load and weather.
+# What has failed? All was sound until the end of February; what the sensors show must fit the failure.
+
+# %%
+since = {"reference_last": "2026-02-23", "recent_first": "2026-04-01"}
+drivers = ["ch1_cooling", "outdoor"]
+found = call("fmsr_diagnose", **register, **since, drivers=drivers, rate=0.05)
+for mode in found["candidates"][:2]:
+    print(mode["asset"], mode["mode"], f"explains {mode['explains']:.0%}", mode["seen"])
+assert found["candidates"][0]["mode"] == "condenser fouling"
+
+# %% [markdown]
+# By how much, for the same load and weather?
 
 # %%
 drift = call(
-    "asset_drift",
-    **register,
-    output="ch1_cooling",
-    input="ch1_power",
-    drivers=["ch1_cooling", "outdoor"],
-    reference_last="2026-03-05",
-    recent_first="2026-04-08",
+    "asset_drift", **register, output="ch1_cooling", input="ch1_power", drivers=drivers, **since
 )
 print({name: round(drift[name], 3) for name in ("factor", "least", "most")})
 assert drift["drifted"]
@@ -88,17 +94,15 @@ print(f"{cost['loss_by_day']:.2f} {cost['currency']} a day, {cost['derated']['ve
 print(f"a repair pays back in {cost['pays_back_days']:.0f} days")
 
 # %% [markdown]
-# Which six hours can the plant do without it?
+# Which six hours can the plant do without it? Every start is planned and checked.
 
 # %%
-starts = [f"2026-06-01T{hour:02}:00" for hour in (0, 6, 12, 18)]
 work = call(
     "asset_maintenance_window",
     **plant,
     factor=drift["factor"],
     quantity="chiller.electric_power",
     duration=6,
-    starts=starts,
 )
 print(work["best"], [window["extra_cost"] for window in work["windows"]])
 

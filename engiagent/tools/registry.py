@@ -294,7 +294,7 @@ def tools() -> Mapping[str, Tool]:
     """Return all tools by name."""
     # They register themselves.
     from engiagent.tools import files, modelling, planning, studies  # noqa: F401
-    from engiagent.tools.asset import history, modes, orders, repairs, series, synthetic  # noqa: F401
+    from engiagent.tools.asset import diagnosis, history, modes, orders, repairs, series, synthetic  # noqa: F401
     from engiagent.tools.grid import flows, maps, plans  # noqa: F401
     from engiagent.tools.market import data, live, money, storage, yields  # noqa: F401
     from engiagent.tools.site import analysing, collecting, configuring, driving, running  # noqa: F401

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from engiagent.tools import Session
 
@@ -39,13 +37,6 @@ def written(
     return {"sensors": "sensors.csv"}
 
 
-def faults(root: Path, values: Any, **about: Any) -> list[tuple[str, str, str, int]]:
-    found = called(root, "iot_quality", **written(root, values, **about), stuck=4)
-    return [
-        (f["fault"], f["first"][11:13], f["last"][11:13], f["readings"]) for f in found["faults"]
-    ]
-
-
 SOUND = [20.0 + 0.1 * (k % 7) for k in range(24)]
 
 
@@ -55,30 +46,28 @@ SOUND = [20.0 + 0.1 * (k % 7) for k in range(24)]
         ({}, []),
         ({5: None, 6: None}, [("missing", "05", "06", 2)]),
         ({5: 120.0}, [("impossible", "05", "05", 1)]),
+        ({k: 20_000.0 + k for k in range(5, 9)}, [("impossible", "05", "08", 4)]),
         ({k: 68.0 + 0.1 * k for k in range(5, 9)}, [("other unit", "05", "08", 4)]),  # degF
         (dict.fromkeys(range(5, 9), 293.0), [("other unit", "05", "08", 4)]),  # K
         (dict.fromkeys(range(5, 10), 21.05), [("stuck", "05", "09", 5)]),
         (dict.fromkeys(range(5, 9), 21.05), []),  # 3 h are allowed
         (dict.fromkeys(range(5, 15), 0.0), []),  # off is not stuck
     ],
-    ids=["sound", "missing", "spike", "fahrenheit", "kelvin", "stuck", "short", "off"],
 )
 def test_a_fault_is_named_with_its_rows(
     tmp_path: Path, change: dict[int, Any], expected: list[Any]
 ) -> None:
-    assert faults(tmp_path, [change.get(k, v) for k, v in enumerate(SOUND)]) == expected
+    register = written(tmp_path, [change.get(k, v) for k, v in enumerate(SOUND)])
+    found = called(tmp_path, "iot_quality", **register, stuck=4)["faults"]
+    seen = [(f["fault"], f["first"][11:13], f["last"][11:13], f["readings"]) for f in found]
+    assert seen == expected
 
 
-def test_watts_for_kilowatts_are_found(tmp_path: Path) -> None:
+def test_gaps_disorder_and_units_of_power_are_found(tmp_path: Path) -> None:
     values = [50.0 + k for k in range(10)] + [55_000.0 + k for k in range(5)]
-    register = written(tmp_path, values, unit="kW", least=0, most=500)
-    found = called(tmp_path, "iot_quality", **register)
-    assert [f["fault"] for f in found["faults"]] == ["other unit"]
-    assert "read as W" in found["faults"][0]["about"]
+    found = called(tmp_path, "iot_quality", **written(tmp_path, values, unit="kW", most=500))
+    assert "; read as W all would be possible" in found["faults"][0]["about"]
     assert (found["readings"], found["used"]) == (15, 10)
-
-
-def test_gaps_and_disorder_are_found(tmp_path: Path) -> None:
     register = written(tmp_path, SOUND)
     lines = (tmp_path / "h.csv").read_text("utf-8").splitlines()
     lines = [*lines[:5], *lines[9:15], lines[3], *lines[15:]]
@@ -87,35 +76,46 @@ def test_gaps_and_disorder_are_found(tmp_path: Path) -> None:
     named = {f["fault"]: f for f in found["faults"]}
     assert named["gap"]["about"] == "5 h between two readings"
     assert named["out of order"]["first"] == "2026-01-01T02:00"
-
-
-def test_without_limits_nothing_is_judged_impossible_and_that_is_said(tmp_path: Path) -> None:
     found = called(tmp_path, "iot_quality", **written(tmp_path, [1e6] * 5, least="", most=""))
-    assert found["faults"] == []
-    assert found["not_judged"] == ["a: the register has no least and most"]
+    assert (found["faults"], len(found["not_judged"])) == ([], 1)
 
 
-@settings(max_examples=25, deadline=None)
-@given(bad=st.sets(st.integers(0, 47), max_size=20), every=st.sampled_from([2, 6, 24]))
-def test_means_are_those_of_pandas_over_the_good_readings(
-    tmp_path_factory: pytest.TempPathFactory, bad: set[int], every: int
-) -> None:
-    root = tmp_path_factory.mktemp("means")
-    values = [999.0 if k in bad else 20 + 0.3 * k for k in range(48)]
-    found = called(root, "iot_history", **written(root, values), sensor="a", every=every)
-    index = pd.date_range("2026-01-01", periods=48, freq="h")
-    good = pd.Series([v if v < 900 else np.nan for v in values], index)
-    wanted = good.resample(f"{every}h").mean().dropna()
-    assert found["values"] == pytest.approx(wanted.tolist())
-    assert found["stamps"] == [stamp.strftime("%Y-%m-%dT%H:%M") for stamp in wanted.index]
-
-
-def test_semicolons_and_decimal_commas_are_read(tmp_path: Path) -> None:
+def test_commas_and_stamps_with_the_year_last_are_read_as_everywhere(tmp_path: Path) -> None:
     register = written(tmp_path, SOUND)
-    rows = [f"2026-01-01T{k:02}:00;20,{k}" for k in range(10)]
+    rows = [f"{day:02}.06.2026 00:00;20,{day}" for day in (1, 2, 13)]
     (tmp_path / "h.csv").write_text("\n".join(["time;a", *rows]), "utf-8")
     seen = called(tmp_path, "iot_sensors", **register)["sensors"][0]
-    assert (seen["latest"], seen["latest_at"], seen["good"]) == (20.9, "2026-01-01T09:00", 10)
+    assert (seen["first"], seen["last"]) == ("2026-06-01T00:00", "2026-06-13T00:00")
+    assert (seen["latest"], seen["good"]) == (20.13, 3)
+    (tmp_path / "h.csv").write_text("time,a\n01/06/2026 00:00,20\n02/06/2026 00:00,20", "utf-8")
+    assert "day and month cannot be told" in refused(tmp_path, "iot_sensors", **register)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_a_parquet_history_is_that_of_the_text(tmp_path: Path, zone: str | None) -> None:
+    register = written(tmp_path, [20.0, None, 999.0, *SOUND])
+    text = called(tmp_path, "iot_history", **register, sensor="a")
+    table = pd.read_csv(tmp_path / "h.csv", parse_dates=["time"])
+    table["time"] = table["time"].dt.tz_localize(zone)
+    table.rename(columns={"a": "a [degC]"}).assign(x="no").to_parquet(tmp_path / "h.parquet")
+    lines = (tmp_path / "sensors.csv").read_text("utf-8").replace("h.csv", "h.parquet")
+    (tmp_path / "sensors.csv").write_text(lines, "utf-8")
+    found = called(tmp_path, "iot_history", **register, sensor="a")
+    assert found["values"] == text["values"]
+    assert (found["left_out"], len(found["values"])) == (2, 1 + len(SOUND))
+    shift = np.timedelta64(0 if zone is None else -1, "h")
+    assert found["stamps"] == [str(np.datetime64(stamp) + shift) for stamp in text["stamps"]]
+    (tmp_path / "sensors.csv").write_text(lines.replace("#a", "#b"), "utf-8")
+    assert "no column 'b'" in refused(tmp_path, "iot_sensors", **register)
+
+
+def test_a_large_history_is_read_as_a_small_one(tmp_path: Path) -> None:
+    register = written(tmp_path, [20 + 0.1 * (k % 97) for k in range(60_000)])
+    small = called(tmp_path, "iot_history", **register, sensor="a", every=24)
+    long = (tmp_path / "h.csv").read_text("utf-8").replace("\n", f",{'x' * 200}\n")
+    (tmp_path / "h.csv").write_text(long + f",{'x' * 200}", "utf-8")
+    assert len(long) > 10_000_000
+    assert called(tmp_path, "iot_history", **register, sensor="a", every=24) == small
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path: Path) -> None:
         ("hall,x,ahu,a,temperature,degC,h.csv,,", "a file and a column"),
         ("hall,x,ahu,a,temperature,degC,h.csv#b,,", "no column 'b'"),
         ("hall,x,ahu,a,temperature,degC,../h.csv#a,,", "h.csv"),
-        ("hall,x,ahu,a,temperature,degC,h.csv#a,low,", "row 1: a limit is no number"),
+        ("hall,x,ahu,a,temperature,degC,h.csv#a,low,", "row 1: least is no number"),
     ],
 )
 def test_a_register_that_is_wrong_is_refused_with_the_place(
@@ -136,17 +136,12 @@ def test_a_register_that_is_wrong_is_refused_with_the_place(
     assert said in refused(tmp_path, "iot_sensors", sensors="sensors.csv")
 
 
-def test_unknown_names_are_answered_with_known_ones(tmp_path: Path) -> None:
+def test_unknown_names_and_mixed_stamps_are_refused(tmp_path: Path) -> None:
     register = written(tmp_path, SOUND)
     assert "expected a" in refused(tmp_path, "iot_history", **register, sensor="b")
     assert "expected ahu-1" in refused(tmp_path, "iot_sensors", **register, asset="x")
-    assert "no good reading" in refused(
-        tmp_path, "iot_history", **register, sensor="a", first="2027-01-01"
-    )
-
-
-def test_stamps_with_and_without_offset_are_not_mixed(tmp_path: Path) -> None:
-    register = written(tmp_path, SOUND)
+    late = {"sensor": "a", "first": "2027-01-01"}
+    assert "no good reading" in refused(tmp_path, "iot_history", **register, **late)
     rows = ["2026-01-01T00:00,20", "2026-01-01T01:00+01:00,21"]
     (tmp_path / "h.csv").write_text("\n".join(["time,a", *rows]), "utf-8")
     assert "all stamps with an offset, or none" in refused(tmp_path, "iot_sensors", **register)

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from engiagent.ask.cards import above_ceiling, packaged
+from engiagent.slots import COMPONENTS
 from engiagent.tools import Session
-from engiagent.tools.asset.modes import SOURCES, lines
+from engiagent.tools.asset.modes import lines
 from engiagent.tools.registry import tools
 from tests.asset.test_history import called, refused
 
@@ -30,13 +31,9 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_orders_are_filtered(root: Path) -> None:
-    assert called(root, "wo_list")["count"] == 9
+def test_orders_are_filtered_and_those_of_one_site_due_within_days_bundled(root: Path) -> None:
     found = called(root, "wo_list", site="north", status="open")
     assert [order["id"] for order in found["orders"]] == ["6", "7", "9"]
-
-
-def test_orders_of_one_site_due_within_days_are_bundled(root: Path) -> None:
     found = called(root, "wo_bundle", days=7)["bundles"]
     assert [bundle["orders"] for bundle in found] == [["6", "7"], ["8"], ["9"]]
     assert (found[0]["hours"], found[1]["hours"]) == (5, None)
@@ -62,10 +59,8 @@ def test_orders_rank_by_payback_and_unknown_ones_are_listed(root: Path) -> None:
 
 
 def test_a_draft_counts_for_nothing_until_a_person_confirms_it(root: Path) -> None:
-    made = called(
-        root, "wo_draft", asset="ch-1", mode="condenser fouling", text="x", opened="2026-04-01"
-    )
-    assert made["order"]["id"] == "D1"
+    about = {"asset": "ch-1", "mode": "condenser fouling", "text": "x", "opened": "2026-04-01"}
+    assert called(root, "wo_draft", **about)["order"]["id"] == "D1"
     assert called(root, "wo_list", status="open")["count"] == 4
     assert called(root, "wo_confirm", id="D1", person="Ann")["order"]["confirmed_by"] == "Ann"
     assert called(root, "wo_list", status="open")["count"] == 5
@@ -99,18 +94,13 @@ def test_nothing_is_imported_unless_all_is_good(
     assert seen.status == "failed" or seen.content["count"] == 0
 
 
-def test_modes_lead_to_what_shows_them_and_back(tmp_path: Path) -> None:
+def test_modes_lead_to_what_shows_them_and_back_and_to_slots_of_models(tmp_path: Path) -> None:
     for mode in {line["mode"] for line in lines()}:
         for shown in called(tmp_path, "fmsr_sensors", mode=mode)["shown_by"]:
             back = called(tmp_path, "fmsr_modes", measures=shown["measures"], kind=shown["kind"])
             assert mode in {m["mode"] for m in back["modes"]}
-    assert {line["source"] for line in lines()} == set(SOURCES)
+    assert {s["source"] for s in lines("sources.csv")} == {line["source"] for line in lines()}
     assert "condenser fouling" in refused(tmp_path, "fmsr_sensors", mode="condenser foulin")
-
-
-def test_slots_of_modes_are_slots_of_models() -> None:
-    from engiagent.slots import COMPONENTS
-
     models = {"ahu": ("fan", "air_handler"), "inverter": ("generator_profile", "heat_pump")}
     for line in lines():
         known = {s for m in models.get(line["kind"], (line["kind"],)) for s in COMPONENTS[m].slots}

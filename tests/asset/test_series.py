@@ -9,46 +9,40 @@ from hypothesis import strategies as st
 
 from engiagent.errors import InputError
 from engiagent.tools.asset.series import changes, conformal_width
-from engiagent.tools.asset.synthetic import FAULTS, simulated
+from engiagent.tools.asset.synthetic import SIZES, simulated
 from tests.asset.test_history import called, refused, written
 
 REGISTER = {"sensors": "p/sensors.csv"}
 DRIFT = {
-    **REGISTER,
-    "output": "ch1_cooling",
-    "input": "ch1_power",
+    **{**REGISTER, "output": "ch1_cooling", "input": "ch1_power"},
+    **{"reference_last": "2026-02-23T23:00", "recent_first": "2026-04-08"},
     "drivers": ["ch1_cooling", "outdoor"],
-    "reference_last": "2026-03-05",
-    "recent_first": "2026-04-08",
 }
 
 
-def plant(root: Path, fault: str, seed: int = 3) -> None:
-    called(root, "asset_synthetic", seed=seed, days=100, fault=fault, folder="p")
+def plant(root: Path, fault: str, seed: int = 3, severity: float = 0.5) -> None:
+    root.mkdir(exist_ok=True)
+    about = {"seed": seed, "days": 100, "fault": fault, "severity": severity}
+    called(root, "asset_synthetic", **about, folder="p")
 
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32), level=st.sampled_from([0.5, 0.8, 0.9]))
 def test_a_conformal_width_covers_at_least_as_often_as_stated(seed: int, level: float) -> None:
     rng = np.random.default_rng(seed)
-    covered = [
-        abs(r[-1]) <= conformal_width(r[:-1], level) for r in rng.standard_t(3, size=(400, 60))
-    ]
+    drawn = rng.standard_t(3, size=(400, 60))
+    covered = [abs(r[-1]) <= conformal_width(r[:-1], level) for r in drawn]
     assert np.mean(covered) > level - 4 * np.sqrt(level * (1 - level) / 400)
-
-
-def test_too_few_residuals_are_refused() -> None:
     with pytest.raises(InputError, match="at least 19"):
         conformal_width(np.ones(18), 0.95)
 
 
 def test_a_forecast_covers_what_comes_and_beats_yesterday(tmp_path: Path) -> None:
     plant(tmp_path, "none")
-    found = called(
-        tmp_path, "tsfm_forecast", **REGISTER, sensor="ch1_cooling", horizon=24, level=0.9, every=1
-    )
-    assert len(found["values"]) == 24
-    assert found["stamps"][0] == "2026-04-15T00:00"
+    about = {"sensor": "ch1_cooling", "horizon": 24, "level": 0.9, "every": 1}
+    found = called(tmp_path, "tsfm_forecast", **REGISTER, **about, picture="ahead.svg")
+    assert "90% interval" in (tmp_path / "ahead.svg").read_text("utf-8")
+    assert (len(found["values"]), found["stamps"][0]) == (24, "2026-04-15T00:00")
     assert found["measured_coverage"] >= 0.85
     assert found["mean_absolute_error"] < found["error_of_last_day"]
 
@@ -57,45 +51,37 @@ def test_a_forecast_covers_what_comes_and_beats_yesterday(tmp_path: Path) -> Non
 def test_a_fouled_condenser_is_found_with_its_factor_and_a_clean_one_is_not(
     tmp_path: Path, seed: int
 ) -> None:
-    plant(tmp_path, "condenser_fouling", seed)
+    plant(tmp_path, "condenser_fouling", seed, severity=0.6)
     found = called(tmp_path, "asset_drift", **{**DRIFT, "level": 0.99})
-    since = np.clip((np.arange(93 * 24, 2400) / 2400 - 0.6) / 0.4, 0, 1)
-    true = float(np.exp(np.log(1 - 0.15 * since).mean()))
+    cop = simulated(seed, 100, "condenser_fouling", 0.6).cop
+    assert cop[-1] == pytest.approx(1 - (0.02 + 0.6 * 0.23), abs=1e-3)
+    true = float(np.exp(np.log(cop[93 * 24 :]).mean()))
     assert found["drifted"]
-    assert found["least"] - 0.01 <= true <= found["most"] + 0.01
-    assert found["factor"] == pytest.approx(true, abs=0.015)
+    assert found["least"] <= true <= found["most"]
+    plant(tmp_path / "clean", "none", seed)
+    assert not called(tmp_path / "clean", "asset_drift", **{**DRIFT, "level": 0.99})["drifted"]
+    said = refused(tmp_path, "asset_drift", **{**DRIFT, "recent_first": "2026-04-14"})
+    assert "1 recent days" in said
+    forecast = {"sensor": "ch1_power", "horizon": 24, "level": 0.9, "every": 24}
+    assert "too short" in refused(tmp_path, "tsfm_forecast", **REGISTER, **forecast)
 
 
 def test_alarms_are_rarer_than_stated_until_the_fault_and_frequent_after(tmp_path: Path) -> None:
-    plant(tmp_path, "condenser_fouling")
-    found = called(
-        tmp_path,
-        "tsfm_anomaly",
-        **REGISTER,
-        sensor="ch1_power",
-        drivers=["ch1_cooling", "outdoor"],
-        reference_last="2026-03-05",
-        rate=0.02,
-        every=1,
-    )
+    plant(tmp_path, "condenser_fouling", severity=1.0)
+    about = {name: DRIFT[name] for name in ("sensors", "drivers", "reference_last")}
+    found = called(tmp_path, "tsfm_anomaly", **about, sensor="ch1_power", rate=0.02, every=1)
     assert found["measured_rate"] <= 0.04
     assert found["count"] > 0.3 * found["judged"]
-    assert found["first"] >= "2026-03-05"
+    assert found["first"] >= "2026-02-23"
 
 
 def test_a_step_is_found_where_it_is(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     values = [*(20 + rng.normal(size=240)), *(24 + rng.normal(size=240))]
-    found = called(
-        tmp_path,
-        "tsfm_change_points",
-        **written(tmp_path, [float(v) for v in values]),
-        sensor="a",
-        every=6,
-    )
-    assert [c["stamp"] for c in found["changes"]] == ["2026-01-11T00:00"]
-    assert found["changes"][0]["before"] == pytest.approx(20, abs=0.3)
-    assert found["changes"][0]["after"] == pytest.approx(24, abs=0.3)
+    register = written(tmp_path, [float(v) for v in values])
+    (found,) = called(tmp_path, "tsfm_change_points", **register, sensor="a", every=6)["changes"]
+    assert found["stamp"] == "2026-01-11T00:00"
+    assert (found["before"], found["after"]) == pytest.approx((20, 24), abs=0.3)
 
 
 @settings(max_examples=40, deadline=None)
@@ -113,18 +99,9 @@ def test_partitions_are_the_best_of_all_with_one_change(seed: int) -> None:
 
 
 def test_the_same_seed_makes_the_same_plant() -> None:
-    for fault in FAULTS:
-        one, other = simulated(7, 30, fault)[0], simulated(7, 30, fault)[0]
+    for fault in SIZES:
+        one, other = simulated(7, 30, fault).shown, simulated(7, 30, fault).shown
         assert all(np.array_equal(one[name], other[name]) for name in one)
-    clean, stuck = simulated(7, 30, "none")[0], simulated(7, 30, "stuck_damper")[0]
-    before = slice(0, 24 * 18)
-    assert np.array_equal(clean["ahu1_mixed"][before], stuck["ahu1_mixed"][before])
-    assert not np.allclose(clean["ahu1_mixed"], stuck["ahu1_mixed"])
-
-
-def test_what_cannot_be_said_is_refused(tmp_path: Path) -> None:
-    plant(tmp_path, "none")
-    said = refused(tmp_path, "asset_drift", **{**DRIFT, "recent_first": "2026-04-14"})
-    assert "1 recent ones" in said
-    forecast = {"sensor": "ch1_power", "horizon": 24, "level": 0.9, "every": 24}
-    assert "too short" in refused(tmp_path, "tsfm_forecast", **REGISTER, **forecast)
+    clean, made = simulated(7, 30, "none").shown["ahu1_mixed"], simulated(7, 30, "stuck_damper")
+    assert np.array_equal(clean[: made.begins], made.shown["ahu1_mixed"][: made.begins])
+    assert not np.allclose(clean, made.shown["ahu1_mixed"])

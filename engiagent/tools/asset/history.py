@@ -4,41 +4,39 @@ A register says which column of which table a sensor is. Faulty readings are nam
 never repaired.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from engiagent.blueprint.stamps import StampError, parse_stamp, stamp_seconds
+from engiagent.blueprint.stamps import StampError, in_iso, stamp_seconds
 from engiagent.errors import InputError
-from engiagent.io.tabular import TableFile, is_number, read_table
+from engiagent.io.tabular import TableColumn, TableFile, by_name, header_unit, is_number, read_table
+from engiagent.report.charts import Panel, document
 from engiagent.study.economics.cashflow import Floats
+from engiagent.text.timestamps import looks_like_time
 from engiagent.tools.modelling import plain
-from engiagent.tools.places import inside, write_rows
-from engiagent.tools.registry import Json, Outcome, State, shape, tool
+from engiagent.tools.places import inside, write_new, write_rows
+from engiagent.tools.registry import Access, Json, Outcome, State, Work, shape, tool
 from engiagent.tools.site.arguments import stated
 from engiagent.units.unit import Unit, UnitError, conversion, parse_unit
 
-GROUP: Final = "asset"
-PACK: Final = "asset"
 HOUR: Final = 3600.0
 _NEEDED: Final = ("asset", "kind", "sensor", "measures", "unit", "data")
 _MOST: Final = 2_000
-_SWAPS: Final = (
-    ("degC", "degF", "K"),
-    ("W", "kW", "MW"),
-    ("Pa", "kPa", "bar"),
-    ("kWh", "MWh", "Wh"),
-    ("kg/s", "kg/h"),
-)
+_LARGE: Final = 10_000_000  # bytes of a CSV file
+_SWAPS: Final = ("degC degF K", "W kW MW", "Pa kPa bar", "kWh MWh Wh", "kg/s kg/h")
 """Units that are taken for one another in practice."""
-_RUN: Final = 3
-"""So many readings in a row have to fit another unit."""
+_RUN: Final = 3  # so many readings in a row have to fit another unit
 Flags = npt.NDArray[np.bool_]
 
 
@@ -51,10 +49,10 @@ class Sensor:
     kind: str  # of the asset, as chiller
     site: str
     measures: str  # the quantity in words, as supply temperature
-    unit: Unit
     data: str  # FILE#COLUMN
-    least: float  # least, most: between which a reading is possible, in the unit
-    most: float
+    unit: Unit
+    least: float = -np.inf  # least, most: between which a reading is possible, in the unit
+    most: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -127,10 +125,8 @@ def _unreadable(history: History, _: float | None) -> Iterator[Fault]:
 
 
 def _disorder(history: History, _: float | None) -> Iterator[Fault]:
-    seconds = history.seconds
-    highest = np.fmax.accumulate(seconds)
-    late = np.r_[False, seconds[1:] <= highest[:-1]]
-    for rows in _runs(late):
+    late = history.seconds[1:] <= np.fmax.accumulate(history.seconds)[:-1]
+    for rows in _runs(np.r_[False, late]):
         yield Fault("out of order", rows, "not later than a stamp before")
 
 
@@ -159,17 +155,13 @@ def _impossible(history: History, _: float | None) -> Iterator[Fault]:
 def _other_unit(sensor: Sensor, values: Floats) -> str | None:
     """Return a unit in which all values would be possible."""
     own = str(sensor.unit)
-    for units in _SWAPS:
-        if own not in units or own == "K":  # K is the unit of a difference
-            continue
-        for name in units:
-            if name == own:
-                continue
-            kelvin = name == "K"
-            factor, shift = conversion(parse_unit("degC" if kelvin else name), sensor.unit)
-            seen = (values - 273.15 * kelvin) * factor + shift
-            if ((seen >= sensor.least) & (seen <= sensor.most)).all():
-                return name
+    alike = (units.split() for units in _SWAPS if own in units.split() and own != "K")
+    for name in (name for units in alike for name in units if name != own):
+        kelvin = name == "K"  # as a unit of its own it is that of a difference
+        factor, shift = conversion(parse_unit("degC" if kelvin else name), sensor.unit)
+        seen = (values - 273.15 * kelvin) * factor + shift
+        if ((seen >= sensor.least) & (seen <= sensor.most)).all():
+            return name
     return None
 
 
@@ -183,46 +175,44 @@ def _stuck(history: History, hours: float) -> Iterator[Fault]:
             yield Fault("stuck", whole, said)
 
 
-# -- reading --------------------------------------------------------------------------------------
+def rows_of(
+    root: Path, file: str, needed: Sequence[str], texts: Sequence[str], numbers: Sequence[str]
+) -> Iterator[tuple[str, Json]]:
+    """Yield each row of a table, as ``row 3`` and by column, None where a cell is empty or absent.
+
+    Columns that are needed have to be there, further texts and numbers need not.
+    """
+    path = inside(root, file)
+    table = read_table(path.parent, path.name)
+    columns = {name: table.column(name).texts() for name in needed}
+    columns |= {n: table.columns[n].texts() for n in (*texts, *numbers) if n in table.columns}
+    blank: Json = dict.fromkeys((*texts, *numbers))
+    for k in range(table.rows):
+        row = blank | {name: cells[k] or None for name, cells in columns.items()}
+        for name in (n for n in numbers if row[n]):
+            if not is_number(row[name]):
+                raise InputError(f"row {k + 1}: {name} is no number", file, found=row[name])
+            row[name] = float(row[name])
+        yield f"row {k + 1}", row
 
 
 def register(root: Path, file: str) -> dict[str, Sensor]:
     """Return the sensors of a register by name."""
-    path = inside(root, file)
-    table = read_table(path.parent, path.name)
-    lines = {name: table.column(name).texts() for name in _NEEDED}
-    further = {n: table.columns[n].texts() for n in ("site", "least", "most") if n in table.columns}
     found: dict[str, Sensor] = {}
-    for k in range(table.rows):
-        row = {name: texts[k].strip() for name, texts in {**lines, **further}.items()}
-        if row["sensor"] in found:
-            raise InputError(f"row {k + 1}: a sensor stands twice", file, found=row["sensor"])
+    for place, row in rows_of(root, file, _NEEDED, ("site",), ("least", "most")):
+        name = row.pop("sensor")
+        if name in found:
+            raise InputError(f"{place}: a sensor stands twice", file, found=name)
         try:
             unit = parse_unit(row["unit"] or "1")
         except UnitError as error:
-            said = f"row {k + 1}: the unit of {row['sensor']}: {error}"
+            said = f"{place}: the unit of {name}: {error}"
             raise InputError(said, file, expected="a unit as degC or kW") from None
-        limits = [_limit(row.get(name, ""), file, k) for name in ("least", "most")]
-        found[row["sensor"]] = Sensor(
-            *(row["sensor"], row["asset"], row["kind"], row.get("site", ""), row["measures"]),
-            *(unit, row["data"]),
-            least=-np.inf if limits[0] is None else limits[0],
-            most=np.inf if limits[1] is None else limits[1],
-        )
+        names = ("asset", "kind", "site", "measures", "data")
+        asset, kind, site, measures, data = (row[n] or "" for n in names)
+        ends = {n: row[n] for n in ("least", "most") if row[n] is not None}
+        found[name] = Sensor(name, asset, kind, site, measures, data, unit, **ends)
     return found
-
-
-def _limit(text: str, file: str, row: int) -> float | None:
-    if text and not is_number(text):
-        raise InputError(f"row {row + 1}: a limit is no number", file, found=text)
-    return float(text) if text else None
-
-
-def sensor_of(known: dict[str, Sensor], name: str) -> Sensor:
-    """Return a sensor by name."""
-    if name not in known:
-        raise InputError(f"there is no sensor {name!r}", expected=", ".join(list(known)[:30]))
-    return known[name]
 
 
 def history_of(root: Path, sensor: Sensor) -> History:
@@ -231,32 +221,78 @@ def history_of(root: Path, sensor: Sensor) -> History:
     if not file or not column:
         said = f"the data of {sensor.name} are a file and a column"
         raise InputError(said, found=sensor.data, expected="plant.csv#supply")
-    path = inside(root, file)
-    table = read_table(path.parent, path.name)
+    table = _table(inside(root, file), column)
     cells = table.column(column)
-    texts = cells.texts()
+    time = next((c for c in table.columns.values() if looks_like_time(c)), None)
+    if time is None:
+        expected = "a column as 2023-01-01T00:00"
+        raise InputError("the table has no time stamps", file, expected=expected)
+    texts: Any = cells.cells
     if cells.decimal == ",":
         texts = tuple(text.replace(",", ".") for text in texts)
-    values = np.array([float(t) if is_number(t) else np.nan for t in texts])
-    stamps = _stamps(table, file)
+    values = [float(t) if is_number(t) else np.nan for t in texts] if cells.is_text else texts
     try:
+        stamps = in_iso(time.texts())
         seconds = stamp_seconds(stamps)[0]
     except StampError as error:
-        raise InputError(str(error), file, expected="all stamps with an offset, or none") from None
-    return History(sensor, stamps, seconds, values)
+        expected = error.expected or "all stamps with an offset, or none"
+        raise InputError(str(error), file, expected=expected) from None
+    return History(sensor, stamps, seconds, np.array(values, dtype=np.float64))
 
 
-def history_asked(state: State, given: Json) -> History:
-    """Return what the sensor of a call showed."""
+def _table(path: Path, column: str) -> TableFile:
+    """Return a table; of a large one, and of Parquet, a column beside its stamps, by DuckDB."""
+    large = path.suffix == ".parquet"
+    if path.suffix == ".csv" and path.stat().st_size > _LARGE:
+        with path.open("rb") as rows:  # of other dates DuckDB guesses whether the day is first
+            large = bool(re.search(rb"\d{4}-\d\d-\d\d", b"".join(islice(rows, 1, 3))))
+    if large and find_spec("duckdb"):
+        with suppress(ValueError):  # the strict reader says what is wrong, or reads it
+            return _by_duckdb(path, column)
+    return read_table(path.parent, path.name)
+
+
+@lru_cache(maxsize=1)  # the sensors of a table are asked for one after the other
+def _loaded(path: Path, _: int) -> Any:
+    from engiagent.tools.market.querying import database  # slow to import, an extra
+
+    return database({"history": str(path)})
+
+
+def _by_duckdb(path: Path, column: str) -> TableFile:
+    known, file, made = _loaded(path, path.stat().st_mtime_ns).cursor(), path.name, []
+    table = known.table("history")
+    empty = [TableColumn(file, h, *header_unit(h), k, ()) for k, h in enumerate(table.columns, 1)]
+    wanted = TableFile(file, by_name(empty, file), 0, "").column(column)
+    for own, kind in zip(empty, map(str, table.types), strict=True):
+        cell = '"' + own.header.replace('"', '""') + '"'
+        if own is wanted:
+            cell = f"TRY_CAST({cell} AS DOUBLE)"
+        elif kind.startswith(("TIMESTAMP", "DATE")):
+            utc, mark = (" AT TIME ZONE 'UTC'", "Z") if "TIME ZONE" in kind else ("", "")
+            cell = f"strftime({cell}{utc}, '%Y-%m-%dT%H:%M:%S{mark}')"
+        elif kind != "VARCHAR":
+            continue
+        cells = known.execute(f"SELECT {cell} AS cell FROM history").fetchnumpy()["cell"]
+        text = cells.dtype == object
+        filled = np.ma.filled(cells, "" if text else np.nan)
+        made.append(replace(own, cells=tuple(filled.tolist()) if text else filled))
+    return TableFile(file, by_name(made, file), table.shape[0], "")
+
+
+def histories(state: State, given: Json, names: Sequence[str]) -> list[History]:
+    """Return what sensors of the register of a call showed."""
     known = register(state.root, given["sensors"])
-    return history_of(state.root, sensor_of(known, given["sensor"]))
+    for name in names:
+        if name not in known:
+            raise InputError(f"there is no sensor {name!r}", expected=", ".join(list(known)[:30]))
+    return [history_of(state.root, known[name]) for name in names]
 
 
-def _stamps(table: TableFile, file: str) -> tuple[str, ...]:
-    for column in table.columns.values():
-        if column.is_text and any(parse_stamp(text) for text in column.texts()[:20]):
-            return column.texts()
-    raise InputError("the table has no time stamps", file, expected="a column as 2023-01-01T00:00")
+def drawn(state: State, given: Json, panels: Sequence[Panel]) -> tuple[str, ...]:
+    """Write the picture that a call asks for, and return its path."""
+    text = document(panels, "; ".join(panel.title for panel in panels))
+    return (write_new(state.root, given["picture"], text),) if "picture" in given else ()
 
 
 def seconds_of(stamp: str) -> float:
@@ -274,23 +310,20 @@ def stamp_of(seconds: float) -> str:
 
 def about_sensor(sensor: Sensor) -> Json:
     """Return what the register says of a sensor."""
-    return {
-        **{"sensor": sensor.name, "asset": sensor.asset, "kind": sensor.kind, "site": sensor.site},
-        **{"measures": sensor.measures, "unit": str(sensor.unit), "data": sensor.data},
-        "least": sensor.least if np.isfinite(sensor.least) else None,
-        "most": sensor.most if np.isfinite(sensor.most) else None,
-    }
+    known = {n: v for n, v in vars(sensor).items() if n != "name"}
+    return {"sensor": sensor.name, **known, "unit": str(sensor.unit)}
 
 
-# -- tools ----------------------------------------------------------------------------------------
+def asset_tool(
+    blocks: str, returns: str, access: Access = "read", **hints: Any
+) -> Callable[[Work], Work]:
+    """Register a tool of the pack; its answer depends on files, and what it writes is new."""
+    known = {"group": "asset", "outside": True, "repeatable": access == "read", **hints}
+    arguments = stated(*blocks.split(), pack="asset")
+    return tool(access, *arguments, returns=shape(returns), **known)
 
 
-@tool(
-    "read",
-    *stated("register", pack=PACK),
-    returns=shape("sites: list of text; count: count; assets: list of object"),
-    outside=True,
-)
+@asset_tool("register", "sites: list of text; count: count; assets: list of object")
 def iot_assets(state: State, given: Json) -> Outcome:
     """List the sites and assets of a register, with kinds, sensors and what these measure."""
     known = register(state.root, given["sensors"])
@@ -306,31 +339,26 @@ def iot_assets(state: State, given: Json) -> Outcome:
     return Outcome(plain({"sites": sites, "count": len(listed), "assets": listed}))
 
 
-@tool(
-    "read",
-    *stated("register", "asset", pack=PACK),
-    returns=shape("count: count; sensors: list of object"),
-    outside=True,
-)
+@asset_tool("register asset", "count: count; sensors: list of object")
 def iot_sensors(state: State, given: Json) -> Outcome:
     """List sensors with unit, limits, data, how many readings, and the latest good one."""
     listed = []
-    for sensor in _chosen(state.root, given):
+    for sensor in chosen(register(state.root, given["sensors"]), given):
         history = history_of(state.root, sensor)
         used = np.flatnonzero(history.good())
         step = history.step / HOUR if np.isfinite(history.step) else None
-        count, last = len(history.values), int(used[-1]) if len(used) else None
+        count, last = len(history.values), int(used[-1]) if len(used) else -1
         about: Json = {"readings": count, "good": len(used), "step_h": step}
         about |= {"first": history.stamps[0], "last": history.stamps[-1]}
-        about["latest"] = None if last is None else history.values[last]
-        about["latest_at"] = None if last is None else history.stamps[last]
-        about["bad_since"] = count - 1 - (-1 if last is None else last)
+        about |= {"latest": None, "latest_at": None, "bad_since": count - 1 - last}
+        if last >= 0:
+            about |= {"latest": history.values[last], "latest_at": history.stamps[last]}
         listed.append({**about_sensor(sensor), **about})
     return Outcome(plain({"count": len(listed), "sensors": listed}))
 
 
-def _chosen(root: Path, given: Json) -> list[Sensor]:
-    known = register(root, given["sensors"])
+def chosen(known: Mapping[str, Sensor], given: Json) -> list[Sensor]:
+    """Return the sensors of the asset that a call is about, or all."""
     found = [s for s in known.values() if given.get("asset", s.asset) == s.asset]
     if not found:
         expected = ", ".join(sorted({s.asset for s in known.values()})[:30])
@@ -338,22 +366,18 @@ def _chosen(root: Path, given: Json) -> list[Sensor]:
     return found
 
 
-@tool(
-    "write",
-    *stated("register", "sensor", "span", "every", pack=PACK),
-    returns=shape(
-        "sensor: object; count more left_out: count; stamps: list of text; "
-        "values: list of number; mean lowest highest: number"
-    ),
-    outside=True,
-    repeatable=False,
+@asset_tool(
+    "register sensor span every",
+    "sensor: object; unit: text; count more left_out: count; stamps: list of text; "
+    "values: list of number; mean lowest highest: number",
+    access="write",
 )
 def iot_history(state: State, given: Json) -> Outcome:
     """Return the good readings of a sensor, or their means, between two stamps.
 
     At most 2 000 are shown, more is how many are not; the file has all.
     """
-    history = history_asked(state, given)
+    (history,) = histories(state, given, [given["sensor"]])
     used = history.good()
     seconds, values = history.seconds[used], history.values[used]
     if "every" in given:
@@ -364,31 +388,26 @@ def iot_history(state: State, given: Json) -> Outcome:
     if not own.any():
         found = f"{history.stamps[0]} to {history.stamps[-1]}"
         raise InputError(f"{given['sensor']} has no good reading then", found=found)
-    stamps, values = [stamp_of(s) for s in seconds[own]], values[own]
-    artefacts: tuple[str, ...] = ()
+    stamps, values, artefacts = [stamp_of(s) for s in seconds[own]], values[own], []
     if "file" in given:
         head = ("time", f"{given['sensor']} [{history.sensor.unit}]")
         rows = zip(stamps, values.tolist(), strict=True)
-        artefacts = (write_rows(state.root, given["file"], head, rows),)
+        artefacts.append(write_rows(state.root, given["file"], head, rows))
     inside_span = (history.seconds >= first) & (history.seconds <= last)
     content = {
-        **{"sensor": about_sensor(history.sensor), "count": len(values)},
-        "more": max(0, len(values) - _MOST),
+        **{"sensor": about_sensor(history.sensor), "unit": str(history.sensor.unit)},
+        **{"count": len(values), "more": max(0, len(values) - _MOST)},
         **{"stamps": stamps[:_MOST], "values": values[:_MOST].tolist()},
         "left_out": int((inside_span & ~used).sum()),
         **{"mean": values.mean(), "lowest": values.min(), "highest": values.max()},
     }
-    return Outcome(plain(content), {}, artefacts)
+    return Outcome(plain(content), {}, tuple(artefacts))
 
 
-@tool(
-    "read",
-    *stated("register", "asset", "screening", pack=PACK),
-    returns=shape(
-        "readings used count: count; share_used: number or null; faults: list of object; "
-        "not_judged: list of text"
-    ),
-    outside=True,
+@asset_tool(
+    "register asset screening",
+    "readings used count: count; share_used: number or null; faults: list of object; "
+    "not_judged: list of text",
 )
 def iot_quality(state: State, given: Json) -> Outcome:
     """Name what of the readings cannot be true: missing, out of order, gaps, impossible, stuck.
@@ -397,7 +416,7 @@ def iot_quality(state: State, given: Json) -> Outcome:
     """
     total = good = 0
     listed, blind = [], []
-    for sensor in _chosen(state.root, given):
+    for sensor in chosen(register(state.root, given["sensors"]), given):
         history = history_of(state.root, sensor)
         total += len(history.values)
         good += int(history.good(given.get("stuck")).sum())
@@ -407,15 +426,9 @@ def iot_quality(state: State, given: Json) -> Outcome:
             blind.append(f"{sensor.name}: the register has no least and most")
         for fault in history.faults(given.get("stuck"), given.get("gap")):
             rows = history.stamps[fault.rows]
-            listed.append(
-                {"sensor": sensor.name, "fault": fault.fault, "first": rows[0], "last": rows[-1]}
-                | {"readings": len(rows) if fault.unused else 0, "about": fault.about}
-            )
-    content: dict[str, Any] = {
-        "readings": total,
-        "used": good,
-        "count": len(listed),
-        "faults": listed[:_MOST],
-    }
-    content["share_used"] = good / total if total else None
-    return Outcome(plain({**content, "not_judged": blind}))
+            about = {"sensor": sensor.name, "fault": fault.fault, "about": fault.about}
+            about |= {"first": rows[0], "last": rows[-1]}
+            listed.append({**about, "readings": len(rows) if fault.unused else 0})
+    content: Json = {"readings": total, "used": good, "share_used": good / total if total else None}
+    content |= {"count": len(listed), "faults": listed[:_MOST], "not_judged": blind}
+    return Outcome(plain(content))

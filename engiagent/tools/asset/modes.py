@@ -1,51 +1,34 @@
 """Tools on failure modes: what can fail, what shows it, and what it does to a plan's component.
 
-The table ``modes.csv`` is curated; each line names its source.
+The table ``modes.csv`` is curated; each line names its source, one of ``sources.csv``.
 """
 
 import csv
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Final
 
 from engiagent.errors import InputError
 from engiagent.plant.source import nearest
-from engiagent.tools.asset.history import PACK, register
+from engiagent.tools.asset.history import asset_tool, register
 from engiagent.tools.modelling import plain
-from engiagent.tools.registry import Argument, Json, Outcome, State, shape, tool
-from engiagent.tools.site.arguments import stated
-
-GROUP: Final = "asset"
-SOURCES: Final = {
-    "RP-1043": "Comstock and Braun, Development of analysis tools for the evaluation of fault "
-    "detection and diagnostics in chillers, ASHRAE RP-1043, 1999",
-    "APAR": "Schein et al., A rule-based fault detection method for air handling units, Energy and "
-    "Buildings 38 (2006)",
-    "ISO 17359": "ISO 17359:2018, Condition monitoring and diagnostics of machines, annexes",
-    "ASHRAE towers": "ASHRAE Handbook, HVAC Systems and Equipment, chapter on cooling towers",
-    "Madani 2014": "Madani and Roccatello, A comprehensive study on the important faults in heat "
-    "pump system during the warranty period, Int. J. of Refrigeration 48 (2014)",
-    "Birkl 2017": "Birkl et al., Degradation diagnostics for lithium ion cells, Journal of Power "
-    "Sources 341 (2017)",
-    "IEC 61724": "IEC 61724-1:2021, Photovoltaic system performance, monitoring",
-    "IEC 62446": "IEC 62446-1:2016, Photovoltaic systems, documentation and maintenance",
-}
-_REGISTER: Final = Argument(
-    "sensors", {"type": "string", "minLength": 1}, "A register, to say what of it is there."
-)
+from engiagent.tools.registry import Json, Outcome, State
 
 
 @cache
-def lines() -> tuple[dict[str, str], ...]:
-    """Return the lines of the table: a mode, one quantity that shows it, and how."""
-    text = files("engiagent.tools.asset").joinpath("modes.csv").read_text("utf-8")
+def lines(file: str = "modes.csv") -> tuple[dict[str, str], ...]:
+    """Return the lines of a table of the pack; of modes: a mode, what shows it, and how."""
+    text = files("engiagent.tools.asset").joinpath(file).read_text("utf-8")
     return tuple(csv.DictReader(text.splitlines()))
 
 
-@tool(
-    "read",
-    *stated("kind", "modes", pack=PACK),
-    returns=shape("count: count; modes: list of object; sources: by name text"),
+def _sources(shown: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    used = {line["source"] for line in shown}
+    return {s["source"]: s["title"] for s in lines("sources.csv") if s["source"] in used}
+
+
+@asset_tool(
+    "kind modes", "count: count; modes: list of object; sources: by name text", outside=False
 )
 def fmsr_modes(state: State, given: Json) -> Outcome:
     """List failure modes by kind of asset, or those that a measured quantity shows."""
@@ -64,18 +47,12 @@ def fmsr_modes(state: State, given: Json) -> Outcome:
         )
         mode["shown_by"].append({"measures": line["measures"], "symptom": line["symptom"]})
     modes = [m for m in found.values() if asked in (None, *(s["measures"] for s in m["shown_by"]))]
-    sources = {m["source"]: SOURCES[m["source"]] for m in modes}
-    return Outcome(plain({"count": len(modes), "modes": modes, "sources": sources}))
+    return Outcome(plain({"count": len(modes), "modes": modes, "sources": _sources(modes)}))
 
 
-@tool(
-    "read",
-    *stated("mode", "kind", pack=PACK),
-    _REGISTER,
-    returns=shape(
-        "mode: text; shown_by: list of object; not_measured: list of text; sources: by name text"
-    ),
-    outside=True,
+@asset_tool(
+    "mode kind compared",
+    "mode: text; shown_by: list of object; not_measured: list of text; sources: by name text",
 )
 def fmsr_sensors(state: State, given: Json) -> Outcome:
     """List what shows a failure mode; with a register, which sensors measure it and what is absent.
@@ -88,16 +65,12 @@ def fmsr_sensors(state: State, given: Json) -> Outcome:
         raise InputError(f"no mode {given['mode']!r}", expected=nearest(given["mode"], names))
     own = [line for line in own if given.get("kind", line["kind"]) == line["kind"]]
     known = register(state.root, given["sensors"]) if "sensors" in given else {}
-    shown = []
-    for line in own:
-        sensors = [
-            sensor.name
-            for sensor in known.values()
-            if sensor.kind == line["kind"] and sensor.measures == line["measures"]
-        ]
-        about = {name: line[name] for name in ("kind", "measures", "symptom", "source")}
-        shown.append({**about, "sensors": sensors})
-    absent = sorted({str(s["measures"]) for s in shown if not s["sensors"]}) if known else []
-    sources = {line["source"]: SOURCES[line["source"]] for line in own}
+    shown: list[Json] = [
+        {name: line[name] for name in ("kind", "measures", "symptom", "source")} for line in own
+    ]
+    for line in shown:
+        pair = (line["kind"], line["measures"])
+        line["sensors"] = [s.name for s in known.values() if (s.kind, s.measures) == pair]
+    absent = sorted({line["measures"] for line in shown if not line["sensors"]}) if known else []
     content = {"mode": given["mode"], "shown_by": shown, "not_measured": absent}
-    return Outcome(plain({**content, "sources": sources}))
+    return Outcome(plain({**content, "sources": _sources(own)}))

@@ -7,32 +7,27 @@ specialist, nor does :func:`wo_import`: a person calls them.
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.io.tabular import is_number, read_table
+from engiagent.io.tabular import is_number
 from engiagent.study.economics.cashflow import Floats
-from engiagent.tools.asset.history import PACK
+from engiagent.tools.asset.history import asset_tool, rows_of
 from engiagent.tools.modelling import plain
-from engiagent.tools.places import below, inside
-from engiagent.tools.registry import Json, Outcome, State, shape, tool
-from engiagent.tools.site.arguments import stated
+from engiagent.tools.places import below
+from engiagent.tools.registry import Json, Outcome, State
 
-GROUP: Final = "asset"
 STORE: Final = "work_orders.sqlite"
 STATES: Final = ("draft", "open", "done", "cancelled")
-_TEXTS: Final = (
-    *("id", "asset", "mode", "status", "opened", "site", "due", "closed", "priority", "text"),
-    "confirmed_by",
-)
-_NUMBERS: Final = ("hours", "cost")
-_COLUMNS: Final = (*_TEXTS, *_NUMBERS)
-_DATES: Final = ("opened", "due", "closed")
 _NEEDED: Final = ("id", "asset", "mode", "status", "opened")
+_DATES: Final = ("opened", "due", "closed")
+_TEXTS: Final = (*_NEEDED, "site", "due", "closed", "priority", "text", "confirmed_by")
+_NUMBERS: Final = ("hours", "cost")
+_TABLE: Final = ", ".join([*(f"{n} TEXT" for n in _TEXTS), *(f"{n} REAL" for n in _NUMBERS)])
 _FEWEST: Final = 3
 
 
@@ -42,16 +37,13 @@ def store(root: Path, given: Json, *, new: bool = False) -> Iterator[sqlite3.Con
     name = given.get("store", STORE)
     path = below(root, name)
     if not new and not path.exists():
-        expected = "a call of wo_import or wo_draft"
-        raise InputError("there are no orders yet", name, expected=expected)
+        raise InputError("there are no orders yet", name, expected="wo_import or wo_draft first")
     path.parent.mkdir(parents=True, exist_ok=True)
     con = sqlite3.connect(path)
     try:
         con.row_factory = sqlite3.Row
-        kinds = [f"{n} TEXT" for n in _TEXTS[1:]] + [f"{n} REAL" for n in _NUMBERS]
-        columns = ", ".join(("id TEXT PRIMARY KEY", *kinds))
         if new:
-            con.execute(f"CREATE TABLE IF NOT EXISTS orders ({columns})")
+            con.execute(f"CREATE TABLE IF NOT EXISTS orders ({_TABLE}, PRIMARY KEY (id))")
         with con:
             yield con
     except sqlite3.DatabaseError as error:
@@ -61,12 +53,10 @@ def store(root: Path, given: Json, *, new: bool = False) -> Iterator[sqlite3.Con
 
 
 def _insert(con: sqlite3.Connection, order: Json) -> None:
-    marks = ", ".join("?" * len(_COLUMNS))
+    names = (*_TEXTS, *_NUMBERS)
+    text = f"INSERT INTO orders ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
     try:
-        con.execute(
-            f"INSERT INTO orders ({', '.join(_COLUMNS)}) VALUES ({marks})",
-            [order.get(name) for name in _COLUMNS],
-        )
+        con.execute(text, [order.get(name) for name in names])
     except sqlite3.IntegrityError:
         raise InputError(f"there is an order {order['id']!r} already") from None
 
@@ -85,45 +75,24 @@ def _day(text: str, what: str) -> date:
         raise InputError(f"{what} is no date", found=text, expected="2026-07-01") from None
 
 
-@tool(
-    "write",
-    *stated("orders", "store", pack=PACK),
-    returns=shape("imported: count; store: text"),
-    group="person",  # as wo_confirm: it may open orders
-    outside=True,
-    repeatable=False,
-    destructive=True,
+@asset_tool(
+    "orders store", "imported: count; store: text", access="write", group="person", destructive=True
 )
 def wo_import(state: State, given: Json) -> Outcome:
     """Take orders of a CSV file into the store; nothing is taken unless every row is good."""
-    path = inside(state.root, given["orders"])
-    table = read_table(path.parent, path.name)
-    lacking = [name for name in _NEEDED if name not in table.columns]
-    if lacking:
-        table.column(lacking[0])  # says which there are
-    columns = {name: table.columns[name].texts() for name in _COLUMNS if name in table.columns}
     orders = []
-    for k in range(table.rows):
-        order: Json = {name: texts[k].strip() or None for name, texts in columns.items()}
-        place = f"row {k + 1}"
+    for place, order in rows_of(state.root, given["orders"], _NEEDED, _TEXTS, _NUMBERS):
         for name in _NEEDED:
             if order[name] is None:
                 raise InputError(f"{place}: no {name}", given["orders"])
         if order["status"] not in STATES:
-            expected = ", ".join(STATES)
-            said = f"{place}: the status"
+            said, expected = f"{place}: the status", ", ".join(STATES)
             raise InputError(said, given["orders"], found=order["status"], expected=expected)
         if order["status"] == "draft":
             order["confirmed_by"] = None
         for name in _DATES:
-            if order.get(name):
+            if order[name]:
                 _day(order[name], f"{place}: {name}")
-        for name in _NUMBERS:
-            if order.get(name) is not None:
-                if not is_number(order[name]):
-                    said = f"{place}: {name} is no number"
-                    raise InputError(said, given["orders"], found=order[name])
-                order[name] = float(order[name])
         orders.append(order)
     with store(state.root, given, new=True) as con:
         for order in orders:
@@ -132,12 +101,7 @@ def wo_import(state: State, given: Json) -> Outcome:
     return Outcome({"imported": len(orders), "store": name}, {}, (name,))
 
 
-@tool(
-    "read",
-    *stated("filter", "store", pack=PACK),
-    returns=shape("count: count; orders: list of object"),
-    outside=True,
-)
+@asset_tool("filter store", "count: count; orders: list of object")
 def wo_list(state: State, given: Json) -> Outcome:
     """List orders by asset, site, failure mode and state, the earliest first."""
     with store(state.root, given) as con:
@@ -146,12 +110,7 @@ def wo_list(state: State, given: Json) -> Outcome:
     return Outcome(plain({"count": len(found), "orders": found}))
 
 
-@tool(
-    "read",
-    *stated("bundle", "store", pack=PACK),
-    returns=shape("bundles: list of object; without_due: list of text"),
-    outside=True,
-)
+@asset_tool("bundle store", "bundles: list of object; without_due: list of text")
 def wo_bundle(state: State, given: Json) -> Outcome:
     """Bundle open orders of one site or asset that are due within some days of one another.
 
@@ -165,11 +124,10 @@ def wo_bundle(state: State, given: Json) -> Outcome:
         groups.setdefault(order[by] or "", []).append(order)
     bundles = []
     for place, own in groups.items():
-        left = own
-        while left:
-            first = _day(left[0]["due"], "due")
-            taken = [o for o in left if (_day(o["due"], "due") - first).days <= given["days"]]
-            left = left[len(taken) :]
+        while own:
+            first = _day(own[0]["due"], "due")
+            taken = [o for o in own if (_day(o["due"], "due") - first).days <= given["days"]]
+            own = own[len(taken) :]
             hours = [o["hours"] for o in taken]
             bundles.append(
                 {by: place, "due": taken[0]["due"], "orders": [o["id"] for o in taken]}
@@ -181,12 +139,7 @@ def wo_bundle(state: State, given: Json) -> Outcome:
     return Outcome(plain({"bundles": bundles, "without_due": without}))
 
 
-@tool(
-    "read",
-    *stated("next", "filter", "store", pack=PACK),
-    returns=shape("likely too_few: list of object; notes: list of text"),
-    outside=True,
-)
+@asset_tool("next filter store", "likely too_few: list of object; notes: list of text")
 def wo_next(state: State, given: Json) -> Outcome:
     """Find which orders come next: the days between those of the past, by asset and failure mode.
 
@@ -207,19 +160,16 @@ def wo_next(state: State, given: Json) -> Outcome:
         if len(gaps) < _FEWEST:
             few.append(about)
             continue
-        last = max(days).toordinal()
-        ends = _prediction(gaps, level)
-        stamps = [None if end is None else date.fromordinal(int(last + end)) for end in ends]
-        median = date.fromordinal(int(last + np.median(gaps)))
-        about |= {"last": max(days), "median_days": float(np.median(gaps)), "expected": median}
-        about |= {"days_from_today": (median - today).days, "earliest": stamps[0]}
-        likely.append({**about, "latest": stamps[1], "level": level})
+        last, middle = max(days), float(np.median(gaps))
+        expected = last + timedelta(int(middle))
+        about |= {"last": last, "median_days": middle, "expected": expected, "level": level}
+        about["days_from_today"] = (expected - today).days
+        for name, end in zip(("earliest", "latest"), _prediction(gaps, level), strict=True):
+            about[name] = None if end is None else last + timedelta(int(end))
+        likely.append(about)
     likely.sort(key=lambda row: row["days_from_today"])
-    shown = [{k: str(v) if isinstance(v, date) else v for k, v in row.items()} for row in likely]
-    notes = [
-        "intervals are taken to be alike and independent; repairs that changed that are unknown"
-    ]
-    return Outcome(plain({"likely": shown, "too_few": few, "notes": notes}))
+    notes = ["intervals count as alike and independent; repairs that changed that are unknown"]
+    return Outcome(plain({"likely": likely, "too_few": few, "notes": notes}))
 
 
 def _prediction(gaps: Floats, level: float) -> tuple[float | None, float | None]:
@@ -232,54 +182,34 @@ def _prediction(gaps: Floats, level: float) -> tuple[float | None, float | None]
     return (None, None) if k < 1 else (float(ranked[k - 1]), float(ranked[count - k]))
 
 
-@tool(
-    "read",
-    *stated("losses", "store", pack=PACK),
-    returns=shape("ranked: list of object; not_ranked notes: list of text"),
-    outside=True,
-)
+@asset_tool("losses store", "ranked: list of object; not_ranked notes: list of text")
 def wo_priority(state: State, given: Json) -> Outcome:
     """Rank open orders by the days after which waiting has cost as much as the work.
 
     Orders without a loss or a cost are not ranked but listed; no weights are made up.
     """
-    losses: dict[str, float] = {}
-    pairs = (text.partition("=") for text in given.get("losses", ()))
-    for name, text in ((name.strip(), value.strip()) for name, _, value in pairs):
-        if not is_number(text):
-            raise InputError(f"the loss of {name} is no number", found=text, expected="17=120")
-        losses[name] = float(text)
-    today = _day(given["today"], "today")
+    today, ranked = _day(given["today"], "today"), []
     with store(state.root, given) as con:
         found = {order["id"]: order for order in _found(con, status="open")}
-    unknown = [name for name in losses if name not in found]
-    if unknown:
-        expected = ", ".join(found) or "none is open"
-        raise InputError(f"no order {unknown[0]!r} is open", expected=expected)
-    ranked = []
-    for name, loss in losses.items():
-        order = found[name]
-        if order["cost"] is None or loss <= 0:
-            continue
-        overdue = (today - _day(order["due"], "due")).days if order["due"] else None
-        ranked.append(
-            {"id": name, "asset": order["asset"], "mode": order["mode"], "loss_by_day": loss}
-            | {"cost": order["cost"], "pays_back_days": order["cost"] / loss}
-            | {"days_overdue": overdue}
-        )
+    for name, _, loss in (text.partition("=") for text in given.get("losses", ())):
+        if not is_number(loss):
+            raise InputError(f"the loss of {name} is no number", found=loss, expected="17=120")
+        if name.strip() not in found:
+            expected = ", ".join(found) or "none is open"
+            raise InputError(f"no order {name!r} is open", expected=expected)
+        order = found[name.strip()]
+        if order["cost"] is not None and float(loss) > 0:
+            about = {name: order[name] for name in ("id", "asset", "mode", "cost")}
+            about |= {"loss_by_day": float(loss), "pays_back_days": order["cost"] / float(loss)}
+            overdue = (today - _day(order["due"], "due")).days if order["due"] else None
+            ranked.append({**about, "days_overdue": overdue})
     ranked.sort(key=lambda row: row["pays_back_days"])
     rest = [name for name in found if name not in {row["id"] for row in ranked}]
     notes = ["orders for safety or by law are not a matter of payback; rank them yourself"]
     return Outcome(plain({"ranked": ranked, "not_ranked": rest, "notes": notes}))
 
 
-@tool(
-    "write",
-    *stated("draft", "store", pack=PACK),
-    returns=shape("order: object; next: text"),
-    outside=True,
-    repeatable=False,
-)
+@asset_tool("draft store", "order: object; next: text", access="write")
 def wo_draft(state: State, given: Json) -> Outcome:
     """Write an order as a draft, which counts for nothing until a person confirms it."""
     _day(given["opened"], "opened")
@@ -293,15 +223,7 @@ def wo_draft(state: State, given: Json) -> Outcome:
     return Outcome(plain({"order": order, "next": said}), {}, (given.get("store", STORE),))
 
 
-@tool(
-    "write",
-    *stated("confirm", "store", pack=PACK),
-    returns=shape("order: object"),
-    group="person",  # no card has it, and a hired one may not replace what is there
-    outside=True,
-    repeatable=False,
-    destructive=True,
-)
+@asset_tool("confirm store", "order: object", access="write", group="person", destructive=True)
 def wo_confirm(state: State, given: Json) -> Outcome:
     """Open a draft, by a person; no specialist of engiagent ask may call it."""
     with store(state.root, given) as con:
@@ -310,9 +232,7 @@ def wo_confirm(state: State, given: Json) -> Outcome:
             drafts = [order["id"] for order in _found(con, status="draft")]
             expected = ", ".join(drafts) or "none is there"
             raise InputError(f"there is no draft {given['id']!r}", expected=expected)
-        con.execute(
-            "UPDATE orders SET status = 'open', confirmed_by = ? WHERE id = ?",
-            (given["person"], given["id"]),
-        )
+        text = "UPDATE orders SET status = 'open', confirmed_by = ? WHERE id = ?"
+        con.execute(text, (given["person"], given["id"]))
         order = _found(con, id=given["id"])[0]
     return Outcome(plain({"order": order}), {}, (given.get("store", STORE),))

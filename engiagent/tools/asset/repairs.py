@@ -5,16 +5,13 @@ read, solved and checked like any other; each such file can be run by itself.
 """
 
 import tempfile
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Final
-from zoneinfo import ZoneInfo
+from typing import Any, Final
 
 import numpy as np
 
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.stamps import stamp_seconds
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.errors import InputError
 from engiagent.formulations.compile import compile_blueprint
@@ -27,59 +24,58 @@ from engiagent.run.inputs import data_files
 from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
 from engiagent.text import Problem
-from engiagent.tools.asset.history import HOUR, PACK
-from engiagent.tools.modelling import SECONDS, plain
+from engiagent.tools.asset.history import HOUR, asset_tool, seconds_of
+from engiagent.tools.modelling import plain
 from engiagent.tools.places import inside
-from engiagent.tools.registry import Json, Outcome, State, shape, tool
-from engiagent.tools.site.arguments import stated
+from engiagent.tools.registry import Json, Outcome, State
 from engiagent.units.words import Conventions
 
-GROUP: Final = "asset"
+_MOST_WINDOWS: Final = 200
 
 
 class Plant:
     """A plant file of which other versions are planned."""
 
     def __init__(self, root: Path, file: str, seconds: float) -> None:
-        self.path = inside(root, file)
+        path, wrong = inside(root, file), "it is no plant file"
         self.file, self.options = file, SolveOptions(time_limit=seconds)
         try:
-            self.document = loads_yaml(self.path.read_text("utf-8"), file)
+            self.document = loads_yaml(path.read_text("utf-8"), file)
         except (UnicodeDecodeError, OSError):
-            raise InputError("it is no plant file", file, expected="YAML") from None
+            raise InputError(wrong, file, expected="YAML") from None
         if not isinstance(self.document, dict) or "components" not in self.document:
-            raise InputError("it is no plant file", file, expected="components and a goal")
-        self.problem = Problem.load(self.path)
-        blueprint = read(self.problem).blueprint
-        if blueprint is None:
+            raise InputError(wrong, file, expected="components and a goal")
+        self.problem = Problem.load(path)
+        if (blueprint := read(self.problem).blueprint) is None:
             raise InputError("it states no plant", file)
         self.blueprint = blueprint
         if "weight" in (self.document.get("horizon") or {}):
             said = "its costs are those of a year, by the weight of the horizon"
             raise InputError(said, file, expected="a horizon without weight")
-        goal = self.document.get("goal")
-        if goal != {"minimize": "cost"}:
-            said, expected = f"goal {goal}", "minimize: cost"
-            raise InputError("costs are compared", file, found=said, expected=expected)
+        if (goal := self.document.get("goal")) != {"minimize": "cost"}:
+            found, expected = f"goal {goal}", "minimize: cost"
+            raise InputError("costs are compared", file, found=found, expected=expected)
 
-    def slot(self, name: str) -> tuple[str, str]:
-        """Return component and slot; InputError where the file states no value of it."""
+    def derated(self, name: str, factor: float, until: int | None = None) -> Json:
+        """Return the document with a slot's value multiplied by a factor, or until a period."""
         component, _, slot = name.partition(".")
         entry = self.document["components"].get(component)
         if not isinstance(entry, dict):
             expected = ", ".join(self.document["components"])
             raise InputError(f"there is no component {component!r}", self.file, expected=expected)
         if not isinstance(entry.get(slot), str | int | float) or isinstance(entry[slot], bool):
-            stated_slots = [k for k, v in entry.items() if k not in ("model", "bus")]
+            stated = ", ".join(name for name in entry if name not in ("model", "bus"))
             said = f"{component} states no single value of {slot!r}"
-            raise InputError(said, self.file, expected=f"one of {', '.join(stated_slots)}")
-        return component, slot
-
-    def derated(self, name: str, factor: float) -> Json:
-        """Return the document with a slot's value multiplied by a factor."""
-        component, slot = self.slot(name)
-        entry = self.document["components"][component]
-        value = entry[slot] if factor == 1 else f"({entry[slot]}) * {factor!r}"
+            raise InputError(said, self.file, expected=f"one of {stated}")
+        value: Any = entry[slot] if factor == 1 else f"({entry[slot]}) * {factor!r}"
+        if until is not None and factor != 1:
+            match pieces(str(entry[slot]), Conventions()):
+                case [Quantity(number=number, unit=unit)]:
+                    parts = np.where(np.arange(len(self.axis.edges) - 1) < until, factor, 1.0)
+                    value = [f"{v!r} {unit or 1}" for v in (number * parts).tolist()]
+                case _:
+                    said, found = f"{name} is not one quantity", str(entry[slot])
+                    raise InputError(said, self.file, found=found, expected="as 5 or 400 kW")
         components = {**self.document["components"], component: {**entry, slot: value}}
         return {**self.document, "components": components}
 
@@ -111,24 +107,13 @@ class Plant:
         assert found is not None  # a plant has a horizon of time
         return found
 
-    @property
-    def hours(self) -> float:
-        """Length of the horizon."""
-        return float(self.axis.edges[-1] - self.axis.edges[0]) / HOUR
 
-
-@tool(
-    "read",
-    *stated("plan", "repair", pack=PACK),
-    SECONDS,
-    returns=shape(
-        "plant slot: text; currency: text or null; sound derated at_least at_most: object; "
-        "horizon_days: number; "
-        "loss_by_day loss_by_day_least loss_by_day_most repair_cost: number or null; "
-        "pays_back_days pays_back_days_least pays_back_days_most: number or null; "
-        "notes: list of text"
-    ),
-    outside=True,
+@asset_tool(
+    "plan repair seconds",
+    "plant slot: text; currency: text or null; sound derated at_least at_most: object; "
+    "horizon_days: number; "
+    "loss_by_day loss_by_day_least loss_by_day_most repair_cost: number or null; "
+    "pays_back_days pays_back_days_least pays_back_days_most: number or null; notes: list of text",
 )
 def asset_derate(state: State, given: Json) -> Outcome:
     """Find what a degraded component costs: the plan with a slot multiplied by a factor, checked.
@@ -148,121 +133,91 @@ def asset_derate(state: State, given: Json) -> Outcome:
         state.watch.tell(f"planning {name}")
         twin = next((c for c in cases.values() if c["factor"] == own), None)
         cases[name] = twin or {"factor": own, **plant.planned(plant.derated(given["slot"], own))}
-    days = plant.hours / 24
-    base = cases["sound"]["cost"]
-    losses = [
-        None if None in (base, case["cost"]) else (case["cost"] - base) / days
-        for case in (cases[name] for name in names[1:])
-    ]
-    ordered = sorted(v for v in losses[1:] if v is not None)
-    repair = given.get("repair_cost")
+    base, repair = cases["sound"]["cost"], given.get("repair_cost")
+    days = float(np.ptp(plant.axis.edges)) / HOUR / 24
+    costs = [cases[name]["cost"] for name in names[1:]]
+    losses = [None if None in (base, cost) else (cost - base) / days for cost in costs]
     notes = ["a day costs what the mean day of the horizon does; seasons beyond it are not in it"]
     if None in losses:
-        notes.append(
-            "where there is no plan the component is needed as it was: no price tells that"
-        )
-    low, high = (ordered[0], ordered[-1]) if len(ordered) == 2 else (None, None)
+        notes.append("without a plan the component is needed as it was: no price tells that")
+    ordered = sorted(loss for loss in losses[1:] if loss is not None)
+    low, high = ordered if len(ordered) == 2 else (None, None)
 
     def back(loss: float | None) -> float | None:
         return None if repair is None or loss is None or loss <= 0 else repair / loss
 
     content: Json = {
-        **{
-            "plant": given["plant"],
-            "slot": given["slot"],
-            "currency": cases["sound"]["unit"],
-            **cases,
-        },
-        **{"horizon_days": days, "loss_by_day": losses[0], "loss_by_day_least": low},
+        **{"plant": given["plant"], "slot": given["slot"], "currency": cases["sound"]["unit"]},
+        **{**cases, "horizon_days": days, "loss_by_day": losses[0], "loss_by_day_least": low},
         **{"loss_by_day_most": high, "repair_cost": repair, "pays_back_days": back(losses[0])},
         **{"pays_back_days_least": back(high), "pays_back_days_most": back(low), "notes": notes},
     }
     return Outcome(plain(content))
 
 
-# -- windows --------------------------------------------------------------------------------------
-
-
-@tool(
-    "read",
-    *stated("plan only", "windows", pack=PACK),
-    SECONDS,
-    returns=shape(
-        "plant: text; currency: text or null; best: text or null; without_work: object; "
-        "windows: list of object; notes: list of text"
-    ),
-    outside=True,
+@asset_tool(
+    "plant windows repair seconds",
+    "plant: text; currency best: text or null; saves: number or null; without_work: object; "
+    "windows: list of object; notes: list of text",
 )
 def asset_maintenance_window(state: State, given: Json) -> Outcome:
-    """Find when work costs least: the plan for each start, with the component off meanwhile.
+    """Choose when a repair is made: for each admissible start the plan with the component off.
 
     With slot and factor the component is worse until the work is done and as stated after it. All
-    starts are planned and checked, so the best one is the best of them.
+    windows are planned and checked, so that the best one is the best of them.
     """
     plant = Plant(state.root, given["plant"], given.get("time_limit", 60.0))
-    factor = given.get("factor", 1.0)
-    edges = plant.axis.edges
-    slot = given.get("slot")
+    slot, factor = given.get("slot"), given.get("factor", 1.0)
     if (factor != 1) > (slot is not None):
         raise InputError("a factor is of a slot", found="no slot", expected="as chiller.rated_cop")
-    before = plant.derated(slot, factor) if slot else plant.document
-    base = plant.planned(before)
-    windows = []
-    for start in given["starts"]:
-        state.watch.tell(f"work from {start}")
-        first = _place(plant, start)
-        last = int(np.searchsorted(edges, edges[first] + given["duration"] * HOUR - 1e-6))
-        if last >= len(edges):
-            raise InputError(f"work from {start} ends after the horizon", given["plant"])
-        document = _with_window(plant, given, first, last)
-        case = plant.planned(document)
+
+    def worse(until: int | None = None) -> Json:
+        return plant.derated(slot, factor, until) if slot else plant.document
+
+    state.watch.tell("planning without work")
+    base = plant.planned(worse())
+    windows: list[Json] = []
+    for first, last in _windows(plant, given):
+        start = plant.axis.labels[first][:16]
+        state.watch.tell(f"planning work from {start}")
+        where = f"pos(t) >= {first} and pos(t) < {last}"
+        work = {"for": "t in T", "where": where, "must": f"{given['quantity']}[t] <= 0 kW"}
+        further = {**(plant.document.get("requirements") or {}), "maintenance_work": work}
+        case = plant.planned({**worse(first), "requirements": further})
         costs = (case["cost"], base["cost"])
         extra = None if None in costs else costs[0] - costs[1]
-        about = {"start": start, "periods": last - first, "extra_cost": extra}
-        windows.append({**about, **case})
+        windows.append({"start": start, "periods": last - first, "extra_cost": extra, **case})
     able = [w for w in windows if w["cost"] is not None]
-    best = min(able, key=lambda w: w["cost"])["start"] if able else None
-    notes = ["extra_cost is against the plan in which no work is done"]
+    best = min(able, key=lambda w: w["cost"]) if able else {"start": None, "extra_cost": None}
+    extra, notes = best["extra_cost"], ["extra_cost is against the plan in which no work is done"]
+    if len(windows) < len(given.get("starts", ())):
+        notes.append("starts are left out whose work does not lie within horizon and limits")
     if not able:
         notes.append("no start leaves a plan: the plant cannot do without the component so long")
-    content = {"plant": given["plant"], "currency": base["unit"], "best": best}
+    content = {"plant": given["plant"], "currency": base["unit"], "best": best["start"]}
+    content["saves"] = None if extra is None else -extra - given.get("repair_cost", 0.0)
     return Outcome(plain({**content, "without_work": base, "windows": windows, "notes": notes}))
 
 
-def _place(plant: Plant, start: str) -> int:
-    """Return the number of the period that a stamp is the start of."""
-    axis = plant.axis
-    seconds = float(stamp_seconds((start,))[0][0])
-    if axis.zone is not None and np.isfinite(seconds):
-        local = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=ZoneInfo(axis.zone))
-        seconds = local.timestamp()
-    found = np.flatnonzero(np.abs(axis.edges[:-1] - seconds) < 1e-3)
-    if not len(found):
-        offset = "" if axis.zone is None else f" in {axis.zone}"
-        said = f"no period of the plant starts at {start}{offset}"
-        raise InputError(said, plant.file, expected="the stamp of a period within the horizon")
-    return int(found[0])
-
-
-def _with_window(plant: Plant, given: Json, first: int, last: int) -> Json:
-    """Return the document of a plant with work from one period to before another."""
-    document = dict(plant.document)
-    factor = given.get("factor", 1.0)
-    if given.get("slot") and factor != 1:
-        component, slot = plant.slot(given["slot"])
-        entry = document["components"][component]
-        match pieces(str(entry[slot]), Conventions()):
-            case [Quantity(number=number, unit=unit)]:
-                shown = "" if unit is None else f" {unit}"
-            case _:
-                said = f"{given['slot']} is not one quantity"
-                raise InputError(said, plant.file, found=entry[slot], expected="as 5 or 400 kW")
-        count = len(plant.axis.edges) - 1
-        parts = [number * factor] * first + [number] * (count - first)
-        values = [f"{v!r}{shown}" if shown else v for v in parts]
-        components = {**document["components"], component: {**entry, slot: values}}
-        document = {**document, "components": components}
-    where = f"pos(t) >= {first} and pos(t) < {last}"
-    work = {"for": "t in T", "where": where, "must": f"{given['quantity']}[t] <= 0 kW"}
-    name = "maintenance_work"
-    return {**document, "requirements": {**(document.get("requirements") or {}), name: work}}
+def _windows(plant: Plant, given: Json) -> list[tuple[int, int]]:
+    """Return the admissible windows, by the periods that they begin with and end before."""
+    edges, clock = plant.axis.edges, plant.axis.local
+    firsts = np.arange(len(edges) - 1)
+    if "starts" in given:
+        asked = [seconds_of(start) for start in given["starts"]]
+        firsts = np.array([int(np.argmin(np.abs(clock[:-1] - seconds))) for seconds in asked])
+        for start in (given["starts"][k] for k in np.flatnonzero(clock[firsts] != asked)):
+            expected = "the stamp of a period within the horizon, by the clock of the plant"
+            raise InputError(f"no period starts at {start}", plant.file, expected=expected)
+    begin = seconds_of(given["earliest"]) if "earliest" in given else -np.inf
+    end = seconds_of(given["latest"]) if "latest" in given else np.inf
+    lasts = np.searchsorted(edges, edges[firsts] + given["duration"] * HOUR - 1e-6)
+    within = [
+        (first, last)
+        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)
+        if last < len(edges) and clock[first] >= begin and clock[last] <= end
+    ]
+    if not 1 <= len(within) <= _MOST_WINDOWS:
+        said, expected = f"{len(within)} windows lie within the horizon", f"1 to {_MOST_WINDOWS}"
+        raise InputError(said, plant.file, expected=f"{expected}; state starts, earliest or latest")
+    return within

@@ -8,32 +8,23 @@ exchangeable with the calibration, so that what was measured on a test set stand
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from engiagent.errors import InputError
+from engiagent.report.charts import Axis, Band, Curve, Panel
 from engiagent.study.economics.cashflow import Floats
-from engiagent.tools.asset.history import (
-    HOUR,
-    PACK,
-    History,
-    history_asked,
-    history_of,
-    register,
-    seconds_of,
-    sensor_of,
-    stamp_of,
-)
+from engiagent.tools.asset import history as iot
 from engiagent.tools.modelling import plain
-from engiagent.tools.registry import Json, Outcome, State, shape, tool
-from engiagent.tools.site.arguments import stated
+from engiagent.tools.registry import Json, Outcome, State
 
-GROUP: Final = "asset"
 _DAY: Final = 24.0
 _MOST_PERIODS: Final = 1_000_000
 _LEAST_CALIBRATED: Final = 30
+_WEEK: Final = 8
+_FEWEST: Final = 10  # days of a reference
 _MODEL: Final = "gradient boosting (scikit-learn) on lags and calendar"
 
 
@@ -64,32 +55,29 @@ def _fitted(features: Floats, target: Floats) -> Callable[[Floats], Floats]:
     return lambda given: np.asarray(trees.predict(given), dtype=np.float64)
 
 
-def _filled(history: History, hours: float) -> tuple[Floats, Floats]:
+def _filled(history: iot.History, hours: float) -> tuple[Floats, Floats]:
     """Return starts [s] and means of all periods of a span, NaN where none was good."""
     starts, means = history.means(hours)
-    places = np.round((starts - starts[0]) / (hours * HOUR)).astype(int)
+    places = np.round((starts - starts[0]) / (hours * iot.HOUR)).astype(int)
     if places[-1] > _MOST_PERIODS:
         said = f"{places[-1]} periods of {hours:g} h"
         raise InputError(said, history.sensor.data, expected=f"at most {_MOST_PERIODS}")
     values = np.full(places[-1] + 1, np.nan)
     values[places] = means
-    return starts[0] + np.arange(len(values)) * hours * HOUR, values
+    return starts[0] + np.arange(len(values)) * hours * iot.HOUR, values
 
 
 def _calendar(starts: Floats) -> Floats:
-    day = starts / HOUR / 24
+    day = starts / iot.HOUR / 24
     return np.column_stack([day % 1 * 24, (np.floor(day) + 3) % 7])
 
 
-@tool(
-    "read",
-    *stated("register", "sensor", "forecast", pack=PACK),
-    returns=shape(
-        "sensor unit model: text; stamps: list of text; values low high: list of number; "
-        "level measured_coverage mean_absolute_error: number; "
-        "error_of_last_day: number or null; tested_periods: count; notes: list of text"
-    ),
-    outside=True,
+@iot.asset_tool(
+    "register sensor forecast",
+    "sensor unit model: text; stamps: list of text; values low high: list of number; "
+    "level measured_coverage mean_absolute_error: number; error_of_last_day: number or null; "
+    "tested_periods: count; notes: list of text",
+    access="write",
 )
 def tsfm_forecast(state: State, given: Json) -> Outcome:
     """Forecast a sensor with intervals of a stated level, and how often such intervals held.
@@ -97,7 +85,7 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
     The model is of the first three fifths of the history, the test on the last one.
     error_of_last_day is that of repeating the value a day before, which a forecast should beat.
     """
-    history = history_asked(state, given)
+    (history,) = iot.histories(state, given, [given["sensor"]])
     hours, level = given["every"], given["level"]
     steps = max(1, round(given["horizon"] / hours))
     starts, values = _filled(history, hours)
@@ -120,33 +108,43 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
     tested = residuals[cut[1] :]
     last_day = values[rows[cut[1] :]] - values[rows[cut[1] :] - reach]
     coming = count + np.arange(steps)
-    ahead = starts[0] + coming * hours * HOUR
+    ahead = starts[0] + coming * hours * iot.HOUR
     asked = np.column_stack([*(values[coming - k] for k in lags), _calendar(ahead)])
     found = predict(asked)
     coverage = float((np.abs(tested) <= width).mean())
     width = conformal_width(residuals[cut[0] :], level)  # of all that the model has not seen
     notes = ["every period is forecast from what was known the whole horizon before it"]
-    finite = np.isfinite(last_day)
+    last_day = last_day[np.isfinite(last_day)]
     content = {
         **{"sensor": given["sensor"], "unit": str(history.sensor.unit), "model": _MODEL},
-        **{"stamps": [stamp_of(s) for s in ahead], "values": found.tolist()},
+        **{"stamps": [iot.stamp_of(s) for s in ahead], "values": found.tolist()},
         **{"low": (found - width).tolist(), "high": (found + width).tolist(), "level": level},
         "measured_coverage": coverage,
         "mean_absolute_error": float(np.abs(tested).mean()),
-        "error_of_last_day": float(np.abs(last_day[finite]).mean()) if finite.any() else None,
+        "error_of_last_day": float(np.abs(last_day).mean()) if len(last_day) else None,
         **{"tested_periods": len(tested), "notes": notes},
     }
-    return Outcome(plain(content))
+    past = slice(max(0, count - 7 * lag), None)
+    edges = [np.append(s, s[-1] + hours * iot.HOUR) for s in (starts[past], ahead)]
+    measured = Curve("measured", edges[0], values[past], "step")
+    curves = measured, Curve("forecast", edges[1], found, "step")
+    band = Band(f"{level:.0%} interval", edges[1], found - width, found + width, "step")
+    title, axis = f"{given['sensor']}: forecast", Axis("time", "time", edges[0], ())
+    panel = Panel(title, str(history.sensor.unit), axis, curves, (band,))
+    return Outcome(plain(content), {}, iot.drawn(state, given, [panel]))
 
 
-# -- what a sensor should show --------------------------------------------------------------------
+def together(
+    shown: Sequence[iot.History], hours: float | None = None
+) -> tuple[Floats, list[Floats]]:
+    """Return the starts of periods that all have good readings in, and the means of each.
 
-
-def _together(histories: Sequence[History], hours: float) -> tuple[Floats, list[Floats]]:
-    """Return the starts that all have good readings in, and the means of each."""
+    Periods are as long as the longest usual step without ``hours``.
+    """
+    hours = max(h.step for h in shown) / iot.HOUR if hours is None else hours
     if not hours > 0:
         raise InputError("a sensor has no two readings at different times")
-    found = [history.means(hours) for history in histories]
+    found = [history.means(hours) for history in shown]
     starts = found[0][0]
     for other, _ in found[1:]:
         starts = np.intersect1d(starts, other)
@@ -155,15 +153,27 @@ def _together(histories: Sequence[History], hours: float) -> tuple[Floats, list[
     return starts, [means[np.isin(own, starts)] for own, means in found]
 
 
-@tool(
-    "read",
-    *stated("register", "sensor", "anomaly", pack=PACK),
-    returns=shape(
-        "sensor unit: text; threshold stated_rate measured_rate: number; "
-        "tested_periods judged count: count; anomalies: list of object; first: text or null; "
-        "notes: list of text"
-    ),
-    outside=True,
+def quadratic(drivers: Sequence[Floats], sound: iot.Flags) -> list[Floats]:
+    """Return drivers and their squares, in the deviations of a reference."""
+    sound = sound if sound.any() else ~sound  # what is refused later
+    scaled = ((d - d[sound].mean()) / (d[sound].std() or 1.0) for d in drivers)
+    return [s**p for s in scaled for p in (1, 2)]
+
+
+def _beyond(drivers: Mapping[str, Floats], sound: iot.Flags, judged: iot.Flags) -> Iterator[str]:
+    """Yield which drivers are where the reference had none."""
+    for name, driver in drivers.items():
+        low, high = driver[sound].min(), driver[sound].max()
+        share = float(((driver[judged] < low) | (driver[judged] > high)).mean())
+        if share > 0.05:
+            yield f"{name} is outside the reference in {share:.0%} of what is judged"
+
+
+@iot.asset_tool(
+    "register sensor anomaly",
+    "sensor unit: text; threshold stated_rate measured_rate: number; "
+    "tested_periods judged count: count; anomalies: list of object; first: text or null; "
+    "notes: list of text",
 )
 def tsfm_anomaly(state: State, given: Json) -> Outcome:
     """List periods in which a sensor is not what its drivers explain, at a stated false-alarm rate.
@@ -171,46 +181,38 @@ def tsfm_anomaly(state: State, given: Json) -> Outcome:
     Days of the reference are shared out in turn: of four two are for the model, one for the
     threshold of its residuals, and one for the measured rate of false alarms.
     """
-    known, hours, rate = register(state.root, given["sensors"]), given["every"], given["rate"]
-    names = [given["sensor"], *given.get("drivers", ())]
-    histories = [history_of(state.root, sensor_of(known, name)) for name in names]
-    starts, (values, *drivers) = _together(histories, hours)
+    hours, rate, names = given["every"], given["rate"], [given["sensor"], *given.get("drivers", ())]
+    shown = iot.histories(state, given, names)
+    starts, (values, *drivers) = together(shown, hours)
     features = np.column_stack([*drivers, _calendar(starts)[:, :1]])
-    sound = starts + hours * HOUR <= seconds_of(given["reference_last"])
+    sound = starts + hours * iot.HOUR <= iot.seconds_of(given["reference_last"])
     where = np.flatnonzero(sound)
     if len(where) < 4 * _LEAST_CALIBRATED or sound.all():
         said = f"{len(where)} of {len(starts)} periods are of the reference"
         raise InputError(said, expected=f"{4 * _LEAST_CALIBRATED} at least, and some after it")
     # blocks of days are shared out in turn, so that a season is in every part
-    part = ((starts[where] - starts[0]) / HOUR // _DAY).astype(int) % 4
+    part = ((starts[where] - starts[0]) / iot.HOUR // _DAY).astype(int) % 4
     state.watch.tell("fitting")
     predict = _fitted(features[where[part < 2]], values[where[part < 2]])
-    residuals = values - predict(features)
+    explained = predict(features)
+    residuals = values - explained
     threshold = conformal_width(residuals[where[part == 2]], 1 - rate)
     tested = np.abs(residuals[where[part == 3]]) > threshold
     judged = np.flatnonzero(~sound)
     odd = judged[np.abs(residuals[judged]) > threshold]
-    notes = []
-    for name, driver in zip(names[1:], drivers, strict=True):
-        low, high = driver[where].min(), driver[where].max()
-        beyond = int(((driver[judged] < low) | (driver[judged] > high)).sum())
-        if beyond:
-            notes.append(f"{name} is outside what the reference had in {beyond} periods")
+    notes = list(_beyond(dict(zip(names[1:], drivers, strict=True)), sound, ~sound))
     content = {
-        **{"sensor": given["sensor"], "unit": str(histories[0].sensor.unit)},
+        **{"sensor": given["sensor"], "unit": str(shown[0].sensor.unit)},
         **{"threshold": threshold, "stated_rate": rate, "measured_rate": float(tested.mean())},
         **{"tested_periods": len(tested), "judged": len(judged), "count": len(odd)},
         "anomalies": [
-            {"stamp": stamp_of(starts[k]), "value": values[k], "expected": values[k] - residuals[k]}
+            {"stamp": iot.stamp_of(starts[k]), "value": values[k], "expected": explained[k]}
             for k in odd[:500]
         ],
-        "first": stamp_of(starts[odd[0]]) if len(odd) else None,
+        "first": iot.stamp_of(starts[odd[0]]) if len(odd) else None,
         "notes": notes,
     }
     return Outcome(plain(content))
-
-
-# -- changes --------------------------------------------------------------------------------------
 
 
 def changes(values: Floats, most: int) -> list[int]:
@@ -243,17 +245,13 @@ def changes(values: Floats, most: int) -> list[int]:
     return sorted(sorted(found, key=lambda k: -steps[k])[:most])
 
 
-@tool(
-    "read",
-    *stated("register", "sensor", "changes", pack=PACK),
-    returns=shape(
-        "sensor unit: text; periods: count; changes: list of object; notes: list of text"
-    ),
-    outside=True,
+@iot.asset_tool(
+    "register sensor changes",
+    "sensor unit: text; periods: count; changes: list of object; notes: list of text",
 )
 def tsfm_change_points(state: State, given: Json) -> Outcome:
     """Find when the mean of a sensor changed, with the means before and after each change."""
-    history = history_asked(state, given)
+    (history,) = iot.histories(state, given, [given["sensor"]])
     starts, means = history.means(given["every"])
     if not 8 <= len(means) <= 5000:
         said = f"{len(means)} periods of {given['every']:g} h"
@@ -262,7 +260,7 @@ def tsfm_change_points(state: State, given: Json) -> Outcome:
     edges = [0, *found, len(means)]
     levels = [float(means[a:b].mean()) for a, b in itertools.pairwise(edges)]
     listed = [
-        {"stamp": stamp_of(starts[k]), "before": levels[n], "after": levels[n + 1]}
+        {"stamp": iot.stamp_of(starts[k]), "before": levels[n], "after": levels[n + 1]}
         for n, k in enumerate(found)
     ]
     notes = ["a slow drift shows as several steps; asset_drift measures it"]
@@ -270,74 +268,85 @@ def tsfm_change_points(state: State, given: Json) -> Outcome:
     return Outcome(plain({**content, "changes": listed, "notes": notes}))
 
 
-# -- drifts ---------------------------------------------------------------------------------------
+def residuals(
+    target: Floats, columns: Sequence[Floats], days: Floats, sound: iot.Flags
+) -> tuple[Floats, iot.Flags]:
+    """Return what a fit to a reference leaves of a target, and which periods are like it.
+
+    Days of the reference are left out of the fit that judges them, a fifth of it at a time.
+    """
+    design, known, after = np.column_stack(columns), np.unique(days[sound]), days[~sound]
+    if len(known) < _FEWEST or not len(after):
+        said = f"{len(known)} days of the reference, {len(np.unique(after))} after it"
+        raise InputError(said, expected=f"{_FEWEST} of it at least, and some after it")
+
+    def away(own: iot.Flags) -> Floats:
+        return np.asarray(target - design @ np.linalg.lstsq(design[own], target[own])[0])
+
+    rest = away(sound)
+    for fold in np.array_split(known, 5):
+        held = sound & np.isin(days, fold)
+        rest[held] = away(sound & ~held)[held]
+    ends = design[sound].min(axis=0), design[sound].max(axis=0)
+    return rest, ((design >= ends[0]) & (design <= ends[1])).all(axis=1)
 
 
-@tool(
-    "read",
-    *stated("register", "drift", pack=PACK),
-    returns=shape(
-        "performance: text; factor least most level explained: number; drifted: flag; "
-        "reference_days recent_days: count; notes: list of text"
-    ),
-    outside=True,
+def shift(before: Floats, after: Floats) -> tuple[float, float, float]:
+    """Return the difference of two means of days, its standard deviation and degrees of freedom.
+
+    Neighbouring days are alike: the variance counts covariances of days up to a week apart, as
+    they were before (Newey and West 1987, doi:10.2307/1913610).
+    """
+    rest = before - before.mean()
+    lags = np.arange(1, min(_WEEK, len(rest)))
+    alike = np.array([rest[k:] @ rest[:-k] for k in lags]) / ((rest @ rest) or 1.0)
+    wider = max(1.0, 1 + 2 * float((1 - lags / _WEEK) @ alike))
+    spread = np.sqrt(wider * before.var(ddof=1) * (1 / len(before) + 1 / len(after)))
+    return float(after.mean() - before.mean()), float(spread), max(len(rest) / wider - 1, 1.0)
+
+
+@iot.asset_tool(
+    "register drift",
+    "performance: text; factor least most level explained: number; drifted: flag; "
+    "reference_days recent_days: count; notes: list of text",
 )
 def asset_drift(state: State, given: Json) -> Outcome:
     """Find by which factor a performance has changed since a reference, with an interval.
 
     The logarithm of output over input is explained by the drivers in the reference (quadratic,
-    least squares); the factor is the exponential of what recent days differ by, and the interval
-    Welch's t of days, since hours of a day are not independent. The fit's own error is not in it.
+    least squares); the factor is the exponential of what recent days differ by, with an interval
+    that counts that neighbouring days are alike. Days of the reference are judged by fits without
+    them.
     """
     from scipy import stats
 
-    known, level = register(state.root, given["sensors"]), given.get("level", 0.9)
+    level, drivers = given.get("level", 0.9), given.get("drivers", [])
     above = [given["output"], given["input"]] if "output" in given else [given["input"]]
-    drivers = given.get("drivers", [])
-    histories = [history_of(state.root, sensor_of(known, name)) for name in (*above, *drivers)]
-    starts, columns = _together(histories, max(h.step for h in histories) / HOUR)
+    starts, columns = together(iot.histories(state, given, [*above, *drivers]))
     powers, explained = columns[: len(above)], columns[len(above) :]
     works = np.all([p > 0 for p in powers], axis=0)
     starts, powers = starts[works], [p[works] for p in powers]
     explained = [e[works] for e in explained]
     ratio = np.log(powers[0] / powers[1]) if len(above) == 2 else np.log(powers[0])
-    sound = starts <= seconds_of(given["reference_last"])
-    recent = starts >= seconds_of(given["recent_first"])
-    recent &= ~sound
-    days = (starts // (_DAY * HOUR)).astype(int)
-    groups = [np.unique(days[own]) for own in (sound, recent)]
-    if min(map(len, groups)) < 3:
-        said = f"{len(groups[0])} days of the reference, {len(groups[1])} recent ones"
-        raise InputError(said, expected="3 of both at least")
-    scaled = [(e - e[sound].mean()) / (e[sound].std() or 1.0) for e in explained]
-    design = np.column_stack([np.ones_like(ratio), *(s**p for s in scaled for p in (1, 2))])
-    fit = np.linalg.lstsq(design[sound], ratio[sound], rcond=None)[0]
-    rest = ratio - design @ fit
+    sound = starts <= iot.seconds_of(given["reference_last"])
+    recent = (starts >= iot.seconds_of(given["recent_first"])) & ~sound
+    days = starts // (_DAY * iot.HOUR)
+    columns = [np.ones_like(ratio), *quadratic(explained, sound)]
+    rest, _ = residuals(ratio, columns, days, sound)
     before, after = (
-        np.array([rest[own & (days == d)].mean() for d in group])
-        for own, group in zip((sound, recent), groups, strict=True)
+        np.array([rest[own & (days == day)].mean() for day in np.unique(days[own])])
+        for own in (sound, recent)
     )
-    shift = float(after.mean() - before.mean())
-    parts = [np.var(v, ddof=1) / len(v) for v in (before, after)]
-    spread = float(np.sqrt(sum(parts)))
-    freedom = (
-        sum(parts) ** 2
-        / sum(p**2 / (len(v) - 1) for p, v in zip(parts, (before, after), strict=True))
-        if spread
-        else 1.0
-    )
+    if len(after) < 3:
+        raise InputError(f"{len(after)} recent days", expected="3 at least")
+    by, spread, freedom = shift(before, after)
     half = float(stats.t.ppf(0.5 + level / 2, freedom)) * spread
     notes = [] if works.all() else [f"{int((~works).sum())} periods at or below 0 are left out"]
-    for name, own in zip(drivers, explained, strict=True):
-        low, high = own[sound].min(), own[sound].max()
-        share = float(((own[recent] < low) | (own[recent] > high)).mean())
-        if share > 0.05:
-            notes.append(f"{name} is outside the reference in {share:.0%} of recent periods")
+    notes += _beyond(dict(zip(drivers, explained, strict=True)), sound, recent)
     content: dict[str, Any] = {
         "performance": " over ".join(above),
-        "factor": np.exp(shift),
-        **{"least": np.exp(shift - half), "most": np.exp(shift + half), "level": level},
-        "drifted": abs(shift) > half,
+        **{"factor": np.exp(by), "least": np.exp(by - half), "most": np.exp(by + half)},
+        **{"level": level, "drifted": abs(by) > half},
         **{"reference_days": len(before), "recent_days": len(after)},
         "explained": 1 - rest[sound].var() / (ratio[sound].var() or 1.0),
         "notes": notes,
