@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from engiagent.cli import exit_codes, options
-from engiagent.cli.checking import Examiner, disturbances_in
+from engiagent.cli.checking import Examiner, Spread, disturbances_in
 from engiagent.cli.ci import annotations, append_summary, markdown, write_junit
 from engiagent.cli.options import (
     FILE,
@@ -125,6 +125,7 @@ def _reading(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) ->
     metavar="SPEC",
     help="Also run the plan with noise on series, as load.power=5%,outdoor=0.5K,runs=100,seed=1.",
 )
+@options.places
 @further_proofs
 @limits
 def check(
@@ -136,6 +137,8 @@ def check(
     github: bool,
     summary: Path | None,
     disturb: str | None,
+    workers: int | None,
+    scheduler: str | None,
     exact: bool,
     second_solver: str | None,
     as_json: bool,
@@ -166,6 +169,7 @@ def check(
         (out and len(solutions) > 1, "--out belongs to one --solution"),
         (columns and not solutions, "--map, as all about columns, needs --solution"),
         (out and not solutions, "--out needs --solution"),
+        (workers is not None and scheduler, "--workers and --scheduler exclude each other"),
     ):
         if wrong:
             raise click.UsageError(said)
@@ -184,8 +188,9 @@ def check(
         if file is not None:
             _make_folder(file.parent)
     results: list[CheckResult] = []
+    spread = Spread(scheduler, workers, as_json)
     for path, solution in product(paths, solutions or (None,)):
-        for result in replace(examiner, solution=solution).examine(path):
+        for result in replace(examiner, solution=solution).examine(path, spread):
             shown = replace(result, path=str(solution)) if len(solutions) > 1 else result
             results.append(shown)
             tell(shown)

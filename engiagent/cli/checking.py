@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
@@ -55,10 +55,11 @@ from engiagent.run.inputs import (
     slots_of,
     stored_problem,
 )
-from engiagent.run.keyfigures import figures_of_schedule
+from engiagent.run.keyfigures import KeyFigures, figures_of_schedule
 from engiagent.run.proofs import PLAIN, Proofs, find_best
 from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.run.stored import KeptSchedule, compare, keep_check, kept_schedule
+from engiagent.scale.mapping import FEW, map_runs
 from engiagent.solvers.result import NO_OTHER, SolveOptions
 from engiagent.text import Problem, find_problems
 from engiagent.verify.case import annotated_otherwise
@@ -93,6 +94,23 @@ class Subject:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """Where the targets of a folder are checked."""
+
+    scheduler: str | None = None
+    workers: int | None = None
+    figures: bool = False  # whether the key figures are wanted, which are then found there too
+
+    def is_here(self, count: int) -> bool:
+        """Whether so many targets are checked one after the other in this process."""
+        few = self.workers is None and count <= FEW
+        return self.scheduler is None and (few or self.workers == 0)
+
+
+BY_DEFAULT: Final = Spread()
+
+
+@dataclass(frozen=True)
 class Examiner:
     """Checks paths of every kind; the settings are the same for all of them."""
 
@@ -114,13 +132,44 @@ class Examiner:
 
     # -- which ------------------------------------------------------------------------------------
 
-    def examine(self, path: Path) -> Iterator[CheckResult]:
+    def examine(self, path: Path, spread: Spread = BY_DEFAULT) -> Iterator[CheckResult]:
         """Yield one result for a path, or one for all that there is to check below a folder."""
-        for target in self._targets(path):
-            started = perf_counter()
-            result = self._examined(target, alone=target.path == path)
-            seconds = perf_counter() - started
-            yield replace(result, seconds=seconds, source=target.path, schedule=target.schedule)
+        targets = self._targets(path)
+        if spread.is_here(len(targets)):
+            yield from (self._timed(target, alone=target.path == path) for target in targets)
+            return
+        tasks = ((target, target.path == path, self._before(target)) for target in targets)
+        outcomes = map_runs(
+            *(_examined_there, tasks),
+            shared=(replace(self, seen={}), spread.figures),
+            scheduler=spread.scheduler,
+            workers=spread.workers,
+        )
+        for target, outcome in zip(targets, outcomes, strict=True):
+            if outcome.ok:
+                yield outcome.value
+                continue
+            place = str(target.schedule or target.path)
+            about: dict[str, Any] = {"source": target.path, "schedule": target.schedule}
+            yield CheckResult(path=place, code=ExitCode.UNDECIDED, error=outcome.reason, **about)
+
+    def _timed(self, target: Target, alone: bool) -> CheckResult:
+        started = perf_counter()
+        result = self._examined(target, alone=alone)
+        seconds = perf_counter() - started
+        return replace(result, seconds=seconds, source=target.path, schedule=target.schedule)
+
+    def _before(self, target: Target) -> dict[str, str]:
+        """Return where the id of a corpus problem stood first, which its worker cannot know."""
+        if target.kind != "problem" or target.schedule is not None or self.solution is not None:
+            return {}
+        try:
+            problem = Problem.load(target.path)
+        except EngiagentError:
+            return {}  # its worker says so
+        if problem.expert is None:
+            return {}
+        return {problem.id: self.seen.setdefault(problem.id, str(target.path))}
 
     def _targets(self, path: Path) -> list[Target]:
         if not path.exists():
@@ -428,6 +477,20 @@ class Examiner:
                 allowed = answer.get("relative_tolerance")
                 found = objectives(result.objective or {}, expected, allowed)
                 yield from (f"{file.name}: {text}" for text in found)
+
+
+def _examined_there(
+    shared: "tuple[Examiner, bool]", task: tuple[Target, bool, dict[str, str]]
+) -> CheckResult:
+    """Return the result of one target on a worker."""
+    (examiner, figures), (target, alone, before) = shared, task
+    found = replace(examiner, seen=before)._timed(target, alone)
+    known = found.figures() if figures and found.figures is not None else None
+    return replace(found, figures=None if known is None else partial(_as_found, known))
+
+
+def _as_found(figures: KeyFigures) -> KeyFigures:
+    return figures
 
 
 def against(problem: Problem) -> tuple[Blueprint | None, ProblemReading | None]:

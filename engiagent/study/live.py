@@ -301,6 +301,11 @@ class Live:
             return [failed(error)]
         return [self.record(result, new) for result in results]
 
+    def program_at(self, new: Mapping[str, Floats]) -> Program:
+        """Return the program with new numbers; it stands until the next ones come."""
+        self._move(new)
+        return self.program
+
     def _move(self, new: Mapping[str, Floats]) -> None:
         """Put new numbers at places, all others as they stand in the blueprint."""
         whole = {**self.numbers, **new}

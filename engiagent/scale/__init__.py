@@ -1,0 +1,7 @@
+"""Many independent runs: in this process, in processes of this machine, or on a Dask cluster."""
+
+from engiagent.scale.ledger import Ledger
+from engiagent.scale.mapping import Outcome, Runs, map_runs
+from engiagent.scale.work import Limits
+
+__all__ = ["Ledger", "Limits", "Outcome", "Runs", "map_runs"]
