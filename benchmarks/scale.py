@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 from engiagent.fleet import Fleet, run_fleet  # noqa: E402
 from engiagent.fleet.running import LEDGER, How  # noqa: E402
-from engiagent.scale import Outcome, map_runs  # noqa: E402
+from engiagent.scale import Outcome, Spread, map_runs  # noqa: E402
 from tests.fleet.homes import whole, write  # noqa: E402
 
 STEPS = 96
@@ -55,7 +55,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def planned(file: Path, out: Path, workers: int) -> float:
     """Plan a fleet and return the seconds."""
     begun = time.perf_counter()
-    run_fleet(Fleet.load(file), out, How(workers=workers))
+    run_fleet(Fleet.load(file), out, How(Spread(workers=workers)))
     return time.perf_counter() - begun
 
 
@@ -73,7 +73,7 @@ def with_a_killed_worker(file: Path, out: Path, count: int) -> int:
         os.kill(workers[0], signal.SIGKILL)
         killed.append(workers[0])
 
-    found = run_fleet(Fleet.load(file), out, How(workers=2, on_text=kill))
+    found = run_fleet(Fleet.load(file), out, How(Spread(workers=2), on_text=kill))
     assert killed
     return len(found["unanswered"])
 
@@ -107,7 +107,7 @@ def drive(tasks: int) -> None:
     """Map bulky tasks and print the peak memory of this process [MB]."""
     import resource
 
-    found: Iterator[Outcome] = map_runs(bulky, range(tasks), workers=2)
+    found: Iterator[Outcome] = map_runs(bulky, range(tasks), spread=Spread(workers=2))
     assert sum(outcome.ok for outcome in found) == tasks
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6)
 
@@ -136,7 +136,7 @@ def coupled(folder: Path, count: int) -> Row:
     """Return the figures of a fleet under a limit, and of one large programme."""
     file = write(folder, count, f"{2.0 * count} kW", periods=STEPS, step="15 min")
     begun = time.perf_counter()
-    found = run_fleet(Fleet.load(file), folder / "out", How(workers=2))
+    found = run_fleet(Fleet.load(file), folder / "out", How(Spread(workers=2)))
     seconds = time.perf_counter() - begun
     begun = time.perf_counter()
     best = whole(Fleet.load(file))
@@ -170,7 +170,7 @@ def main() -> None:
         row |= independent(Path(name) / "free", count)
         row |= coupled(Path(name) / "coupled", given.coupled or (30 if given.quick else 500))
     begun = time.perf_counter()
-    list(map_runs(nothing, range(TINY), workers=0))
+    list(map_runs(nothing, range(TINY), spread=Spread(workers=0)))
     row["overhead_ms"] = round(1000 * (time.perf_counter() - begun) / TINY, 4)
     sizes = (1_000, 5_000 if given.quick else 100_000)
     few, many = map(driver_memory, sizes)

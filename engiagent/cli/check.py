@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from engiagent.cli import exit_codes, options
-from engiagent.cli.checking import Examiner, Spread, disturbances_in
+from engiagent.cli.checking import Examiner, disturbances_in
 from engiagent.cli.ci import annotations, append_summary, markdown, write_junit
 from engiagent.cli.options import (
     FILE,
@@ -37,6 +37,7 @@ from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.run.certify import title_of
 from engiagent.run.proofs import Proofs
+from engiagent.scale.work import Spread
 from engiagent.verify.disturbances import parse_disturbances
 from engiagent.verify.foreign import Reading, load_mapping
 
@@ -169,7 +170,6 @@ def check(
         (out and len(solutions) > 1, "--out belongs to one --solution"),
         (columns and not solutions, "--map, as all about columns, needs --solution"),
         (out and not solutions, "--out needs --solution"),
-        (workers is not None and scheduler, "--workers and --scheduler exclude each other"),
     ):
         if wrong:
             raise click.UsageError(said)
@@ -188,9 +188,11 @@ def check(
         if file is not None:
             _make_folder(file.parent)
     results: list[CheckResult] = []
-    spread = Spread(scheduler, workers, as_json)
+    spread = Spread(scheduler, workers)
     for path, solution in product(paths, solutions or (None,)):
-        for result in replace(examiner, solution=solution).examine(path, spread):
+        for result in replace(examiner, solution=solution).examine(
+            path, spread, with_figures=as_json
+        ):
             shown = replace(result, path=str(solution)) if len(solutions) > 1 else result
             results.append(shown)
             tell(shown)

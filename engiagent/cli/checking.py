@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final
+from typing import Any
 
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.diagnostics import MissingDataError
@@ -59,7 +59,8 @@ from engiagent.run.keyfigures import KeyFigures, figures_of_schedule
 from engiagent.run.proofs import PLAIN, Proofs, find_best
 from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.run.stored import KeptSchedule, compare, keep_check, kept_schedule
-from engiagent.scale.mapping import FEW, map_runs
+from engiagent.scale.mapping import DEFAULT, map_runs
+from engiagent.scale.work import Spread
 from engiagent.solvers.result import NO_OTHER, SolveOptions
 from engiagent.text import Problem, find_problems
 from engiagent.verify.case import annotated_otherwise
@@ -94,23 +95,6 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Where the targets of a folder are checked."""
-
-    scheduler: str | None = None
-    workers: int | None = None
-    figures: bool = False  # whether the key figures are wanted, which are then found there too
-
-    def is_here(self, count: int) -> bool:
-        """Whether so many targets are checked one after the other in this process."""
-        few = self.workers is None and count <= FEW
-        return self.scheduler is None and (few or self.workers == 0)
-
-
-BY_DEFAULT: Final = Spread()
-
-
-@dataclass(frozen=True)
 class Examiner:
     """Checks paths of every kind; the settings are the same for all of them."""
 
@@ -132,19 +116,20 @@ class Examiner:
 
     # -- which ------------------------------------------------------------------------------------
 
-    def examine(self, path: Path, spread: Spread = BY_DEFAULT) -> Iterator[CheckResult]:
-        """Yield one result for a path, or one for all that there is to check below a folder."""
+    def examine(
+        self, path: Path, spread: Spread = DEFAULT, *, with_figures: bool = False
+    ) -> Iterator[CheckResult]:
+        """Yield one result for a path, or one for all that there is to check below a folder.
+
+        ``with_figures``: whether key figures are wanted, which are found with each result then.
+        """
         targets = self._targets(path)
         if spread.is_here(len(targets)):
             yield from (self._timed(target, alone=target.path == path) for target in targets)
             return
         tasks = ((target, target.path == path, self._before(target)) for target in targets)
-        outcomes = map_runs(
-            *(_examined_there, tasks),
-            shared=(replace(self, seen={}), spread.figures),
-            scheduler=spread.scheduler,
-            workers=spread.workers,
-        )
+        shared = (replace(self, seen={}), with_figures)
+        outcomes = map_runs(_examined_there, tasks, shared=shared, spread=spread)
         for target, outcome in zip(targets, outcomes, strict=True):
             if outcome.ok:
                 yield outcome.value

@@ -10,9 +10,10 @@ from engiagent.cli.options import COUNT, POSITIVE
 from engiagent.cli.output import WORST, clean, moving_line, number, percent, print_json, say
 from engiagent.errors import InputError
 from engiagent.fleet import Fleet, run_fleet, verify_fleet
-from engiagent.fleet.results import FAILED, SUMMARY, Json, read_summary
+from engiagent.fleet.assets import Json
+from engiagent.fleet.results import FAILED, SUMMARY, read_summary
 from engiagent.fleet.running import How
-from engiagent.scale import Limits
+from engiagent.scale import Spread
 
 
 @click.command(epilog=exit_codes.table())
@@ -52,8 +53,6 @@ def fleet(
     folder that holds a fleet is verified: certificates, hashes, sums and the bound are computed
     again from what it holds, and nothing is solved.
     """
-    if workers is not None and scheduler is not None:
-        raise click.UsageError("--workers and --scheduler exclude each other")
     if not source.exists():
         raise InputError("there is no such file or folder", str(source))
     if source.is_dir():
@@ -61,8 +60,8 @@ def fleet(
     described = Fleet.load(source)
     folder = out or Path("runs") / source.stem
     with moving_line() as line:
-        limits = Limits(time_limit, memory_limit)
-        how = How(scheduler, workers, limits, gap=gap, rounds=rounds, on_text=line)
+        spread = Spread(scheduler, workers, time_limit, memory_limit)
+        how = How(spread, gap=gap, rounds=rounds, on_text=line)
         found = run_fleet(described, folder, how)
     _tell(found)
     say(f"  written    {folder / SUMMARY}")

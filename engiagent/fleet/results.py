@@ -1,42 +1,39 @@
-"""What a fleet's run leaves: plans and certificates as Parquet, and one summary that counts them.
+"""What a fleet's run leaves: plans with their certificates as Parquet, and one summary of them.
 
-The folder has ``plans/`` and ``certificates/``, parts of :data:`PART` assets in the order of the
-table, ``columns/`` with what each round of a price decomposition found, and ``fleet.json``, the
-summary: counts, worst margins, the tree of hashes over all certificates, and the bound.
+The folder has ``plans/``, parts of :data:`PART` assets in the order of the table, ``columns/`` with
+what each round of a price decomposition found, and ``fleet.json``, the summary: counts, worst
+margins, the tree of hashes over all certificates, and the bound. It is computed from the parts
+alone, when they are written as when they are verified.
 """
 
 import json
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from engiagent import __version__
 from engiagent.errors import InputError
+from engiagent.fleet.assets import ABOUT, Json
 from engiagent.formulations.values import Floats
-from engiagent.io.files import write_atomic
-from engiagent.io.jsontext import dumps_canonical, loads_strict
+from engiagent.io.jsontext import loads_strict
 from engiagent.verify.certificate import SEAL, seal_of
 
 if TYPE_CHECKING:
     import xarray
 
 SCHEMA: Final = "engiagent-fleet/1"
-SUMMARY: Final = "fleet.json"
+SUMMARY, PLANS, COLUMNS = "fleet.json", "plans", "columns"
 PART: Final = 500
 FAILED: Final = "no answer"
 """What counts as the verdict of an asset without a plan."""
 TOLERANCE: Final = 1e-6
 """Share of the shared limit's largest value by which it may be exceeded."""
-Json = dict[str, Any]
-
-
-def leaf(asset: str, seal: str) -> str:
-    """Return the hash of an asset's name and its certificate's seal."""
-    return sha256(f"{asset}\n{seal}".encode()).hexdigest()
 
 
 def root(leaves: Sequence[str]) -> str:
@@ -48,148 +45,124 @@ def root(leaves: Sequence[str]) -> str:
     return level[0] if level else sha256(b"").hexdigest()
 
 
-class Gathering:
-    """Takes assets in order, writes parts, and counts."""
+class Digest:
+    """What parts come to, one after the other."""
 
-    def __init__(self, folder: Path, periods: int) -> None:
-        self.folder = folder
-        self._rows: list[Json] = []
-        self._parts: list[str] = []
-        self._leaves: list[str] = []
-        self.counts: dict[str, int] = {}
+    def __init__(self) -> None:
+        self.about: Json = {}
+        self.counts: Counter[str] = Counter()
+        self.answered: list[str] = []
         self.unanswered: list[Json] = []
         self.margins: dict[str, Json] = {}
-        self.objective, self.bound = 0.0, 0.0
-        self.all_bounded = True
-        self.flow: Floats = np.zeros(periods)
-        for name in ("plans", "certificates"):
-            for old in (folder / name).glob("part-*.parquet"):
-                old.unlink()
-            (folder / name).mkdir(parents=True, exist_ok=True)
+        self.roots: list[str] = []
+        self.objective = self.bound = 0.0
+        self.taken: Floats = np.zeros(())  # of the shared limit, in each period
 
-    def add(self, asset: str, found: Mapping[str, Any] | None, reason: str) -> None:
-        """Take what became of the next asset."""
-        verdict = FAILED if found is None else str(found["verdict"])
-        self.counts[verdict] = self.counts.get(verdict, 0) + 1
-        if found is None:
-            self.unanswered.append({"asset": asset, "reason": reason})
-        else:
-            self._count(asset, found)
-        self._rows.append({"asset": asset, "reason": reason, "found": found})
-        if len(self._rows) == PART:
-            self._write()
+    def add(self, part: pa.Table) -> None:
+        """Take the next part."""
+        self.about, leaves = json.loads(part.schema.metadata[ABOUT]), []
+        for asset, text, why in zip(*(part[n].to_pylist() for n in HEAD), strict=True):
+            found = {"verdict": FAILED, SEAL: FAILED} if text is None else json.loads(text)
+            self.counts[found["verdict"]] += 1
+            leaves.append(sha256(f"{asset}\n{found[SEAL]}".encode()).hexdigest())
+            if text is None:
+                self.unanswered.append({"asset": asset, "reason": why})
+            else:
+                self.answered.append(asset)
+                self._take(asset, found)
+        self.roots.append(root(leaves))
+        if "shared" in self.about:
+            self.taken = self.taken + _taken(part, self.about["shared"])
 
-    def _count(self, asset: str, found: Mapping[str, Any]) -> None:
-        self.objective += found["objective"] or 0.0
-        self.all_bounded &= found["bound"] is not None
-        self.bound += found["bound"] or 0.0
-        self.flow = self.flow if found["flow"] is None else self.flow + found["flow"]
-        for name, slack, unit, where in found["margins"]:
-            worst = self.margins.get(name)
-            if worst is None or slack < worst["slack"]:
-                self.margins[name] = {"slack": slack, "unit": unit, "asset": asset, "where": where}
+    def _take(self, asset: str, found: Json) -> None:
+        self.objective += (found.get("objective") or {}).get("value") or 0.0
+        self.bound += (found.get("bound") or {}).get("value") or np.nan
+        for check in found["levels"].get("algebra", {}).get("checks", ()):
+            worst, known = check.get("worst") or {}, self.margins.get(check["id"])
+            slack = worst.get("slack")
+            if slack is not None and (known is None or slack < known["slack"]):
+                about = {"slack": slack, "unit": worst.get("unit") or "", "asset": asset}
+                self.margins[check["id"]] = about | {"where": ", ".join(worst["where"].values())}
 
-    def _write(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        rows, number = self._rows, len(self._parts)
-        if not rows:
-            return
-        known = [row["found"] for row in rows if row["found"] is not None]
-        pick = [row["found"] or {} for row in rows]
-        columns: Json = {
-            "asset": pa.array([row["asset"] for row in rows], pa.string()),
-            "verdict": pa.array([found.get("verdict") for found in pick], pa.string()),
-            "objective": pa.array([found.get("objective") for found in pick], pa.float64()),
-            "bound": pa.array([found.get("bound") for found in pick], pa.float64()),
-            "reason": pa.array([row["reason"] for row in rows], pa.string()),
-        }
-        about: Json = {"dims": {}, "axes": {}, "units": {}}
-        if known:
-            first = known[0]
-            series = {name: dims for name, (dims, _) in first["series"].items()}
-            used = {dim for dims in series.values() for dim in dims}
-            axes = {name: labels for name, labels in first["axes"].items() if name in used}
-            about = {"dims": series, "axes": axes, "units": first["units"]}
-            for name in series:
-                values = [
-                    found["series"][name][1].ravel() if "series" in found else None
-                    for found in pick
-                ]
-                columns[name] = pa.array(values, pa.list_(pa.float64()))
-        table = pa.table(columns).replace_schema_metadata({"engiagent": json.dumps(about)})
-        pq.write_table(table, self.folder / "plans" / f"part-{number:05}.parquet")
-        seals = [found.get("seal") for found in pick]
-        texts = [zlib.decompress(f["certificate"]).decode() if f else None for f in pick]
-        table = pa.table(
-            {
-                "asset": columns["asset"],
-                "sha256": pa.array(seals, pa.string()),
-                "certificate": pa.array(texts, pa.string()),
-            }
-        )
-        place = self.folder / "certificates" / f"part-{number:05}.parquet"
-        pq.write_table(table, place, compression="zstd")
-        leaves = [leaf(row["asset"], seal or FAILED) for row, seal in zip(rows, seals, strict=True)]
-        self._parts.append(root(leaves))
-        self._rows = []
-
-    def summary(self, about: Mapping[str, Any]) -> Json:
-        """Write the last part and the summary; return it."""
-        self._write()
-        content: Json = {
-            "schema": SCHEMA,
-            "engiagent": __version__,
-            **about,
+    def stated(self, folder: Path) -> Json:
+        """Return what the summary states of the parts, and of the columns in a folder."""
+        bound, method = self.bound, "sum of the bounds that the checker proves for each asset"
+        found: Json = {
             "counts": dict(sorted(self.counts.items())),
+            "objective": {k: self.about.get(k) for k in ("unit", "sense")}
+            | {"value": self.objective},
             "unanswered": self.unanswered,
             "margins": self.margins,
-            "tree": {"part": PART, "parts": self._parts, "root": root(self._parts)},
+            "tree": {"part": PART, "parts": self.roots, "root": root(self.roots)},
         }
-        content[SEAL] = seal_of(content)
-        write_atomic(self.folder / SUMMARY, dumps_canonical(content))
-        return content
+        if "shared" in self.about:
+            limit = np.array(self.about["shared"]["at_most"])
+            margin = float((limit - self.taken).min())
+            holds = bool(self.answered) and margin >= -TOLERANCE * max(np.abs(limit).max(), 1.0)
+            known = {name: self.about["shared"][name] for name in ("name", "unit", "at_most")}
+            found["shared_limit"] = {**known, "margin": margin, "holds": bool(holds)}
+            bounds = bounds_of_columns(folder / COLUMNS, limit, self.answered)
+            sign = 1.0 if self.about["sense"] == "minimize" else -1.0
+            bound, method = sign * max(bounds, default=np.nan), "Lagrangian, from the columns"
+        found["bound"] = None
+        if self.answered and np.isfinite(bound):
+            gap = abs(self.objective - bound) / max(abs(self.objective), 1e-9)
+            found["bound"] = {"value": bound, "gap": gap, "method": method}
+        return found
 
 
-def write_columns(
-    folder: Path, number: int, prices: Floats, rows: Iterable[tuple[str, Any]]
-) -> None:
-    """Write what one round of a price decomposition found for each asset."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    found = list(rows)
-    table = pa.table(
-        {
-            "asset": pa.array([name for name, _ in found], pa.string()),
-            "cost": pa.array([column[0] for _, column in found], pa.float64()),
-            "bound": pa.array([column[1] for _, column in found], pa.float64()),
-            "flow": pa.array([np.frombuffer(c[2]) for _, c in found], pa.list_(pa.float64())),
-        }
-    ).replace_schema_metadata({"prices": json.dumps(prices.tolist())})
-    folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, folder / f"round-{number:03}.parquet", compression="zstd")
+HEAD: Final = ("asset", "certificate", "reason")
 
 
-def bounds_of_columns(
-    folder: Path, limit: Floats, answered: set[str]
-) -> Iterator[tuple[int, float]]:
-    r"""Yield each round and the bound that its columns prove, as of a minimisation.
+def _taken(part: pa.Table, shared: Json) -> Floats:
+    """Return what the plans of a part take of the shared limit in each period."""
+    names = dict.fromkeys(name for name, _, _ in shared["terms"])
+    sums = {name: _matrix(part[name]).sum(axis=0) for name in names}
+    terms = [factor * sums[n][k] if sums[n].size else 0.0 for n, k, factor in shared["terms"]]
+    return np.array([sum(terms[a:b]) for a, b in pairwise(shared["starts"])])
+
+
+def _matrix(column: pa.ChunkedArray) -> Floats:
+    """Return the lists of a column, a row each; those that are absent are left out."""
+    flat, rows = column.combine_chunks().flatten().to_numpy(), len(column) - column.null_count
+    return np.asarray(flat, np.float64).reshape(rows, -1) if rows else np.zeros((0, 0))
+
+
+def write_columns(folder: Path, prices: Floats, names: list[str], found: Floats) -> None:
+    """Write cost, bound and what is taken (n, 2 + periods) of the next round."""
+    taken = pa.FixedSizeListArray.from_arrays(found[:, 2:].ravel(), prices.size)
+    columns = {"asset": names, "cost": found[:, 0], "bound": found[:, 1], "taken": taken}
+    table = pa.table(columns).replace_schema_metadata({"prices": json.dumps(prices.tolist())})
+    (folder / COLUMNS).mkdir(parents=True, exist_ok=True)
+    number = len(list((folder / COLUMNS).iterdir()))
+    pq.write_table(table, folder / COLUMNS / f"round-{number:03}.parquet", compression="zstd")
+
+
+def given_by(folder: Path, shares: Floats, member: Any) -> Floats:
+    """Return how much of the shared limit a mix of the rounds' plans gives each asset (n, periods).
+
+    ``shares``: of the rounds in the mix of each group; ``member``: the group of each asset.
+    """
+    total: Any = 0.0
+    for number, share in enumerate(shares):
+        table = pq.read_table(folder / COLUMNS / f"round-{number:03}.parquet", columns=["taken"])
+        total = total + share[member][:, None] * _matrix(table["taken"])
+    return np.asarray(total)
+
+
+def bounds_of_columns(folder: Path, limit: Floats, answered: list[str]) -> Iterator[float]:
+    r"""Yield the bound that the columns of each round prove, as of a minimisation.
 
     .. math:: L(\pi) = \sum_i \min_{x_i} (c_i x_i + \pi^T y_i) - \pi^T b, \quad \pi \ge 0
 
     Lagrangian duality: no plans within the limit b cost less. A round in which an asset is absent
     proves nothing.
     """
-    import pyarrow.parquet as pq
-
     for file in sorted(folder.glob("round-*.parquet")):
         table = pq.read_table(file, columns=["asset", "bound"])
         prices = np.array(json.loads(table.schema.metadata[b"prices"]))
-        if set(table["asset"].to_pylist()) == answered and (prices >= 0).all():
-            total = float(np.sum(table["bound"].to_numpy()))
-            yield int(file.stem.split("-")[1]), total - float(prices @ limit)
+        if table["asset"].to_pylist() == answered and prices.min() >= 0:
+            yield float(table["bound"].to_numpy().sum()) - float(prices @ limit)
 
 
 def read_summary(folder: Path) -> Json:
@@ -203,99 +176,51 @@ def read_summary(folder: Path) -> Json:
     return found
 
 
-def _parts(folder: Path, name: str, columns: list[str]) -> Iterator[list[Json]]:
-    import pyarrow.parquet as pq
-
-    for file in sorted((folder / name).glob("part-*.parquet")):
-        yield pq.read_table(file, columns=columns).to_pylist()
-
-
 def verify_fleet(folder: Path) -> list[str]:
     """Return what does not hold of a stored fleet; the summary is computed again from its parts.
 
-    The seal of every certificate, the tree, the counts, the sums, the shared quantity from the
-    plans, and the bound from the columns; nothing is solved.
+    The seal of every certificate, what stands beside it, and all that the summary states of the
+    parts, bound and shared limit too; nothing is solved.
     """
-    stated = read_summary(folder)
+    stated, digest = read_summary(folder), Digest()
     content = {key: value for key, value in stated.items() if key != SEAL}
     wrong = [] if seal_of(content) == stated.get(SEAL) else ["the seal of the summary"]
-    parts: list[str] = []
-    counts: dict[str, int] = {}
-    objective, answered = 0.0, set()
-    for rows in _parts(folder, "certificates", ["asset", "sha256", "certificate"]):
-        for row in rows:
-            text = row["certificate"]
-            verdict = FAILED
-            if text is not None:
-                found = json.loads(text)
-                seal = found.pop(SEAL)
-                verdict = found["verdict"]
-                answered.add(row["asset"])
-                objective += (found.get("objective") or {}).get("value") or 0.0
-                if not seal == row["sha256"] == seal_of(found):
-                    wrong.append(f"the certificate of {row['asset']}")
-            counts[verdict] = counts.get(verdict, 0) + 1
-        parts.append(root([leaf(row["asset"], row["sha256"] or FAILED) for row in rows]))
-    if (parts, root(parts)) != (stated["tree"]["parts"], stated["tree"]["root"]):
-        wrong.append("the tree of hashes")
-    if counts != stated["counts"]:
-        wrong.append("the counts of verdicts")
-    if not _close(objective, stated["objective"]["value"]):
-        wrong.append("the sum of objectives")
-    shared = stated.get("shared_limit")
-    return wrong + ([] if shared is None else list(_shared_astray(folder, stated, answered)))
+    for file in sorted((folder / PLANS).glob("part-*.parquet")):
+        part = pq.read_table(file)
+        digest.add(part)
+        rows = part.select(["asset", "certificate", "verdict", "objective"]).to_pylist()
+        wrong += [f"the certificate of {row['asset']}" for row in rows if not _is_whole(row)]
+    return wrong + list(_astray(digest.stated(folder), stated))
 
 
-def _shared_astray(folder: Path, stated: Json, answered: set[str]) -> Iterator[str]:
-    shared = stated["shared_limit"]
-    limit = np.array(shared["at_most"])
-    total = np.zeros(limit.size)
-    for rows in _parts(folder, "plans", ["verdict", *shared["columns"]]):
-        for row in (row for row in rows if row["verdict"] is not None):
-            total += sum(np.array(row[n]) * f for n, f in shared["columns"].items())
-    margin = float((limit - total).min())
-    size = max(float(np.abs(limit).max()), 1.0)
-    if abs(margin - shared["margin"]) > TOLERANCE * size:
-        yield f"the margin of the shared limit, which is {margin:.9g}"
-    if shared["holds"] != (margin >= -TOLERANCE * size):
-        yield "whether the shared limit holds"
-    left = {row["asset"] for row in stated["unanswered"]}
-    if left & answered:
-        yield "the assets without an answer"
-    found = dict(bounds_of_columns(folder / "columns", limit, answered))
-    sign = 1.0 if stated["objective"]["sense"] == "minimize" else -1.0
-    best = max(found.values(), default=None)
-    if best is None or stated["bound"] is None or not _close(sign * best, stated["bound"]["value"]):
-        yield "the bound from the columns"
+def _is_whole(row: Json) -> bool:
+    if row["certificate"] is None:
+        return row["verdict"] is None
+    found = json.loads(row["certificate"])
+    seal, goal = found.pop(SEAL), (found.get("objective") or {}).get("value")
+    same = (found["verdict"], goal) == (row["verdict"], row["objective"])
+    return same and seal == seal_of(found)
 
 
-def _close(one: float, other: float) -> bool:
-    return abs(one - other) <= 1e-9 * max(1.0, abs(one), abs(other))
+def _astray(found: Mapping[str, Any], stated: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in json.loads(json.dumps(found)).items():
+        other = stated.get(name)
+        if name == "shared_limit" and isinstance(other, dict):
+            other = {key: other.get(key) for key in value}
+        if value != other:
+            yield f"{name.replace('_', ' ')}, which is {value}"
 
 
 def open_plans(folder: Path) -> "xarray.Dataset":
     """Return all plans of a fleet with the coordinates ``asset`` and those of the template."""
-    import pyarrow.parquet as pq
     import xarray
 
-    tables = [pq.read_table(f) for f in sorted((folder / "plans").glob("part-*.parquet"))]
-    if not tables:
-        raise InputError("there are no plans", str(folder), expected="a fleet's folder")
-    metas = [json.loads(table.schema.metadata[b"engiagent"]) for table in tables]
-    about = max(metas, key=lambda meta: len(meta["dims"]))
-    names = [name for table in tables for name in table["asset"].to_pylist()]
-    found: Json = {}
+    table = pq.read_table(folder / PLANS)
+    about, names = json.loads(table.schema.metadata[ABOUT]), table["asset"].to_pylist()
+    known = table["verdict"].is_valid().to_numpy()
+    found: Json = {n: ("asset", table[n].to_numpy()) for n in ("objective", "bound")}
     for name, dims in about["dims"].items():
-        shape = tuple(len(about["axes"][dim]) for dim in dims)
-        absent = np.full(int(np.prod(shape)), np.nan)
-        lists = (
-            table[name].to_pylist() if name in table.column_names else [None] * len(table)
-            for table in tables
-        )
-        values = [absent if row is None else row for rows in lists for row in rows]
-        data = np.array(values, np.float64).reshape(len(names), *shape)
+        data = np.full((len(names), *(len(about["axes"][dim]) for dim in dims)), np.nan)
+        data[known] = _matrix(table[name]).reshape(-1, *data.shape[1:])
         found[name] = (("asset", *dims), data, {"units": about["units"][name]})
-    for name in ("objective", "bound"):
-        values = [value for table in tables for value in table[name].to_pylist()]
-        found[name] = ("asset", np.array(values, np.float64))
     return xarray.Dataset(found, coords={"asset": names, **about["axes"]})

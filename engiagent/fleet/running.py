@@ -1,23 +1,37 @@
 """A fleet from its file to plans, certificates and one summary."""
 
+import contextlib
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from engiagent.errors import InputError
-from engiagent.fleet.assets import Asset, Plan, Price, Shared, Template, answer
-from engiagent.fleet.coupled import Column, Decomposition, decompose
+from engiagent import __version__
+from engiagent.fleet.assets import Ask, Json, Planner, answer, unpacked
+from engiagent.fleet.coupled import Decomposition, decompose, group_of
 from engiagent.fleet.description import Fleet
-from engiagent.fleet.results import TOLERANCE, Gathering, Json, bounds_of_columns, write_columns
-from engiagent.formulations.program import Program
+from engiagent.fleet.results import (
+    COLUMNS,
+    PART,
+    PLANS,
+    SCHEMA,
+    SUMMARY,
+    Digest,
+    given_by,
+    write_columns,
+)
 from engiagent.formulations.values import Floats
-from engiagent.scale import Ledger, Limits, Outcome, Runs
-from engiagent.scale.mapping import NO_LIMITS
+from engiagent.io.files import write_atomic
+from engiagent.io.jsontext import dumps_canonical
+from engiagent.scale import Ledger, Outcome, Runs, Spread
 from engiagent.solvers.result import SolveOptions
+from engiagent.verify.certificate import SEAL, seal_of
 
 LEDGER: Final = "ledger.sqlite"
 
@@ -26,17 +40,11 @@ LEDGER: Final = "ledger.sqlite"
 class How:
     """Where and how long a fleet is planned."""
 
-    scheduler: str | None = None
-    workers: int | None = None
-    limits: Limits = NO_LIMITS
+    spread: Spread = field(default_factory=Spread)
     options: SolveOptions = field(default_factory=SolveOptions)
     gap: float = 1e-3  # between a coupled fleet's cost and its bound, relative to the cost
     rounds: int = 100  # of the price decomposition, at most
-    on_text: Callable[[str], None] | None = None  # told how far it is
-
-
-class _LeftOutError(Exception):
-    """Assets did not answer, so that the rounds begin again without them."""
+    on_text: Callable[[str], None] | None = None  # called with how far it is
 
 
 def run_fleet(fleet: Fleet, out: Path, how: How | None = None) -> Json:
@@ -44,176 +52,124 @@ def run_fleet(fleet: Fleet, out: Path, how: How | None = None) -> Json:
 
     Started again in the same folder, it goes on where it was cut off.
     """
-    how = how or How()
-    shared = Shared(
-        *(fleet.blueprint, str(fleet.folder.resolve()), fleet.variations, fleet.limit, how.options)
-    )
-    program = Template(shared).live.program  # refuses here what no worker could take
-    identity = f"{fleet.identity} {fleet.limit and dict(fleet.limit.of)} {how.options!r}"
+    how, template = how or How(), fleet.template
+    shared = (template, how.options)
+    planner = Planner(shared)  # refuses here what no worker could take
     with (
         Ledger(out / LEDGER) as ledger,
         Runs(
             answer,
-            setup=Template,
+            setup=Planner,
             shared=shared,
-            identity=identity,
-            scheduler=how.scheduler,
-            workers=how.workers,
-            limits=how.limits,
+            spread=how.spread,
             ledger=ledger,
+            identity=f"{template.identity} {how.options}",
         ) as runs,
     ):
-        return _Run(fleet, out, how, runs, program).result()
+        return _Run(fleet, out, how, runs, planner).result()
+
+
+class _LeftOutError(Exception):
+    """Assets did not answer."""
 
 
 class _Run:
     """One fleet under way."""
 
-    def __init__(self, fleet: Fleet, out: Path, how: How, runs: Runs, program: Program) -> None:
-        self.fleet, self.out, self.how, self.runs = fleet, out, how, runs
-        self.program = program
+    def __init__(self, fleet: Fleet, out: Path, how: How, runs: Runs, planner: Planner) -> None:
+        self.fleet, self.out, self.how, self.runs, self.planner = fleet, out, how, runs, planner
         self.left_out: dict[str, str] = {}
 
-    def asked(self) -> Iterator[Asset]:
+    def asked(self) -> Iterator[Ask]:
         """Yield the assets that are not left out, one at a time: there may be very many."""
         for name, values in zip(self.fleet.names, self.fleet.values, strict=True):
             if name not in self.left_out:
-                yield Asset(name, tuple(values.tolist()))
-
-    def result(self) -> Json:
-        """Return the summary."""
-        state: Decomposition | None = None
-        periods = 0
-        plans: Iterator[Plan] = (Plan(asset) for asset in self.asked())
-        unplanned = ""
-        if self.fleet.limit is not None:
-            limit = self.limit
-            periods, state = limit.size, self.decomposed(limit)
-            plans = self.mixed(state)
-            unplanned = "" if state.mixes else "no plans of all assets keep the shared limit"
-        gathered = Gathering(self.out, periods)
-        found = self.runs.map(plans)
-        for done, name in enumerate(self.fleet.names, 1):
-            reason = self.left_out.get(name, unplanned)
-            if reason:
-                gathered.add(name, None, reason)
-            else:
-                outcome = next(found)
-                gathered.add(name, outcome.value if outcome.ok else None, outcome.reason)
-            if done % 50 == 0:
-                self.say(f"{done} of {len(self.fleet.names)} assets")
-        return gathered.summary(self.about(gathered, state))
+                yield Ask(name, tuple(values.tolist()))
 
     def say(self, text: str) -> None:
         """Tell how far it is."""
         if self.how.on_text is not None:
             self.how.on_text(text)
 
-    # -- one by one -------------------------------------------------------------------------------
-
-    def about(self, gathered: Gathering, state: Decomposition | None) -> Json:
-        """Return what the summary states besides counts, margins and hashes."""
-        program, unit = self.program, self.program.objective_unit
-        value = gathered.objective
-        bound = gathered.bound if gathered.all_bounded else None
-        stated: Json = {
+    def result(self) -> Json:
+        """Return the summary."""
+        asks, state, notes = self.asked(), Decomposition(), []
+        if self.fleet.template.limit is not None:
+            state = self.decomposed()
+            if state.shares is None:
+                why = "no plans of all assets keep the shared limit"
+                self.left_out |= dict.fromkeys((ask.name for ask in self.asked()), why)
+                notes.append(f"the least excess that was found is {state.excess:.6g}")
+            asks = self.within(state.shares)
+        digest = self.written(self.runs.map(asks))
+        content: Json = {
+            "schema": SCHEMA,
+            "engiagent": __version__,
             "title": self.fleet.title,
-            "inputs": dict(sorted(self.fleet.inputs.items())),
+            "inputs": dict(self.fleet.inputs),
             "assets": len(self.fleet.names),
-            "objective": {"value": value, "unit": unit, "sense": program.sense},
-            "notes": ["the numbers of the table count as given; no text was read"],
+            "notes": ["the numbers of the table count as given; no text was read", *notes],
+            **digest.stated(self.out),
         }
-        method = "sum of the bounds that the checker proves for each asset"
-        if state is not None:
-            answered = set(self.fleet.names) - {r["asset"] for r in gathered.unanswered}
-            limit = self.limit
-            found = dict(bounds_of_columns(self.out / "columns", limit, answered))
-            sign = 1.0 if program.sense == "minimize" else -1.0
-            bound = sign * max(found.values()) if found else None
-            method = "Lagrangian bound, recomputed from the columns"
-            stated["shared_limit"] = self.shared(gathered, limit, state)
-            if not state.mixes:
-                stated["notes"].append(f"the least excess that was found is {state.excess:.6g}")
-        stated["bound"] = None
-        if bound is not None and len(gathered.unanswered) < len(self.fleet.names):
-            gap = abs(value - bound) / max(abs(value), 1e-9)
-            stated["bound"] = {"value": bound, "gap": gap, "method": method}
-        return stated
+        if "shared_limit" in content:
+            content["shared_limit"] |= {"rounds": state.rounds, "prices": state.best}
+        content[SEAL] = seal_of(content)
+        write_atomic(self.out / SUMMARY, dumps_canonical(content))
+        return content
 
-    # -- under a shared limit ---------------------------------------------------------------------
+    def written(self, found: Iterator[Outcome]) -> Digest:
+        """Write the plans as they come, and return what they come to."""
+        digest, schema, rows = Digest(), self.planner.schema, []
+        shutil.rmtree(self.out / PLANS, ignore_errors=True)
+        (self.out / PLANS).mkdir(parents=True)
+        for done, name in enumerate(self.fleet.names, 1):
+            reason = self.left_out.get(name)
+            outcome = next(found) if reason is None else Outcome(0, reason=reason)
+            if outcome.ok:
+                rows.append(unpacked(outcome.value, schema))
+            else:
+                absent = {"asset": name, "reason": outcome.reason}
+                rows.append(pa.RecordBatch.from_pylist([absent], schema=schema))
+            if len(rows) == PART or done == len(self.fleet.names):
+                part, rows = pa.Table.from_batches(rows, schema).combine_chunks(), []
+                file = self.out / PLANS / f"part-{len(digest.roots):05}.parquet"
+                pq.write_table(part, file, compression="zstd")
+                digest.add(part)
+            if done % 50 == 0:
+                self.say(f"{done} of {len(self.fleet.names)} assets")
+        return digest
 
-    @property
-    def limit(self) -> Floats:
-        """The shared limit in each period."""
-        assert self.fleet.limit is not None
-        program = self.program
-        if program.is_mip or not program.is_linear or program.goals:
-            raise InputError(
-                "a shared limit needs plans that can be mixed",
-                self.fleet.title,
-                found="whole numbers, products or several goals in the template",
-                expected="a linear programme",
-            )
-        return self.fleet.limit.values(program)
+    def decomposed(self) -> Decomposition:
+        """Return the mix that keeps the limit; who does not answer is left out, by name."""
+        price = 10 * float(np.abs(self.planner.live.program.cost).max(initial=0.0)) or 1.0
+        how, limit = self.how, self.planner.limit
+        while asked := list(self.asked()):
+            shutil.rmtree(self.out / COLUMNS, ignore_errors=True)
+            given = (partial(self._columns, asked), limit, group_of(len(asked)), price)
+            with contextlib.suppress(_LeftOutError):  # then the rounds begin again without them
+                return decompose(*given, gap=how.gap, rounds=how.rounds, on_round=self._tell)
+        return Decomposition()
 
-    def shared(self, gathered: Gathering, limit: Floats, state: Decomposition) -> Json:
-        """Return what the summary states of the shared limit."""
-        assert self.fleet.limit is not None
-        blocks = self.fleet.limit.rows(self.program)
-        margin = limit - gathered.flow
-        size = max(float(np.abs(limit).max()), 1.0)
-        return {
-            "columns": {block.name: factor for block, factor in blocks},
-            "unit": blocks[0][0].unit,
-            "at_most": limit.tolist(),
-            "margin": float(margin.min()),
-            "holds": bool(state.mixes) and bool(margin.min() >= -TOLERANCE * size),
-            "rounds": len(state.prices),
-            "prices": [] if state.best is None else state.best.tolist(),
-        }
+    def _tell(self, state: Decomposition) -> None:
+        so_far = f"excess {state.excess:.4g}" if state.shares is None else f"gap {state.gap:.2%}"
+        self.say(f"round {state.rounds}: bound {state.bound:.6g}, {so_far}")
 
-    def decomposed(self, limit: Floats) -> Decomposition:
-        """Return the mixes that keep the limit; who does not answer is left out, by name."""
-        costs = np.abs(self.program.cost)
-        price = 10 * float(costs.max(initial=0.0)) or 1.0
-        while True:
-            shutil.rmtree(self.out / "columns", ignore_errors=True)
-            asked = list(self.asked())
-            if not asked:
-                return Decomposition()
-            number = iter(range(self.how.rounds))
-
-            def ask(prices: Floats, asked: list[Asset] = asked, number: Any = number) -> Any:
-                return self._columns(asked, prices, next(number))
-
-            try:
-                return decompose(
-                    *(ask, limit, len(asked), price),
-                    gap=self.how.gap,
-                    rounds=self.how.rounds,
-                    on_round=self._told,
-                )
-            except _LeftOutError:
-                continue
-
-    def _told(self, state: Decomposition) -> None:
-        gap = f"{state.gap:.2%}" if state.mixes else f"excess {state.excess:.4g}"
-        self.say(f"round {len(state.prices)}: bound {state.bound:.6g}, gap {gap}")
-
-    def _columns(self, asked: Sequence[Asset], prices: Floats, number: int) -> list[Column]:
-        data = np.ascontiguousarray(prices).tobytes()
-        found: list[Outcome] = list(self.runs.map(Price(asset, data) for asset in asked))
+    def _columns(self, asked: list[Ask], prices: Floats) -> tuple[Floats, Floats, Floats]:
+        text = prices.tobytes().hex()
+        found = list(self.runs.map(ask._replace(prices=text) for ask in asked))
         lost = {a.name: o.reason for a, o in zip(asked, found, strict=True) if not o.ok}
         if lost:
             self.left_out |= lost
             raise _LeftOutError
-        rows = ((asset.name, o.value) for asset, o in zip(asked, found, strict=True))
-        write_columns(self.out / "columns", number, prices, rows)
-        return [o.value for o in found]
+        columns = np.frombuffer(b"".join(o.value for o in found)).reshape(len(asked), -1)
+        write_columns(self.out, prices, [ask.name for ask in asked], columns)
+        return columns[:, 0], columns[:, 1], columns[:, 2:]
 
-    def mixed(self, state: Decomposition) -> Iterator[Plan]:
-        """Yield the plan to ask each asset for; none where no mix keeps the limit."""
-        prices = [item.tobytes() for item in state.prices]
-        for place, asset in enumerate(self.asked() if state.mixes else ()):
-            mix = state.mixes[place % len(state.mixes)]
-            yield Plan(asset, tuple((share, prices[number]) for share, number in mix))
+    def within(self, shares: Floats | None) -> Iterator[Ask]:
+        """Yield each asset with what the mix gives it of the limit; none where there is no mix."""
+        asked = list(self.asked())
+        if shares is not None:
+            for ask, most in zip(
+                asked, given_by(self.out, shares, group_of(len(asked))), strict=True
+            ):
+                yield ask._replace(most=most.tobytes().hex())

@@ -2,6 +2,6 @@
 
 from engiagent.scale.ledger import Ledger
 from engiagent.scale.mapping import Outcome, Runs, map_runs
-from engiagent.scale.work import Limits
+from engiagent.scale.work import Spread
 
-__all__ = ["Ledger", "Limits", "Outcome", "Runs", "map_runs"]
+__all__ = ["Ledger", "Outcome", "Runs", "Spread", "map_runs"]

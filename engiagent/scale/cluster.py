@@ -6,47 +6,47 @@ worker itself is left to Dask, which gives its tasks to another one.
 """
 
 import contextlib
-import math
 import os
 import queue
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.scale.processes import POLL, Processes
-from engiagent.scale.work import Answer, Job, Limits, Task, require_same, versions
+from engiagent.scale.work import Answer, Job, Spread, Task, require_same, versions
 
 PATIENCE: Final = 30.0
 """Seconds for a scheduler to answer and a first worker to be there."""
+MESSAGES: Final = 256
+"""That the scheduler has at once, to be given to whoever is free."""
 EXPECTED: Final = "tcp://HOST:PORT, a scheduler file, or local:N"
 _HERE = threading.local()
 
 
 def run_chunk(
-    data: bytes, mark: str, tasks: list[Task], limits: Limits, folder: str, own: dict[str, str]
+    job: Job, tasks: list[Task], mark: str, spread: Spread, folder: str, own: dict[str, str]
 ) -> list[Answer]:
     """Run tasks on a Dask worker, in its process for this job; called by Dask."""
     from distributed import get_worker
 
     worker = get_worker().address
-    require_same(own, {worker: versions()})  # it may have joined after the others
-    if getattr(_HERE, "mark", None) != (mark, limits):
+    if getattr(_HERE, "mark", None) != mark:
+        require_same(own, worker, versions())
         if hasattr(_HERE, "pool"):
             _HERE.pool.close()
-        _HERE.mark, _HERE.pool = (mark, limits), Processes(1, data, limits, worker, folder)
+        _HERE.mark, _HERE.pool = mark, Processes(1, job, spread, worker, folder)
     pool: Processes = _HERE.pool
-    missing = {task.index: task for task in tasks}
+    missing = {task.number: task for task in tasks}
     found: list[Answer] = []
     pool.submit(tasks)
     while missing:
         for answer in pool.wait():
-            if answer.kind == "lost":  # begin again with it in the process that follows
-                continue
-            del missing[answer.index]
-            found.append(Answer(**{**answer.__dict__, "worker": worker}))
+            if answer.kind != "lost":  # else it begins again in the process that follows
+                del missing[answer.number]
+                found.append(answer._replace(worker=worker))
         if missing and pool.free(None):
             pool.submit(list(missing.values()))
     return found
@@ -55,74 +55,49 @@ def run_chunk(
 class Cluster:
     """The workers of a scheduler."""
 
-    target_seconds = 0.2  # a task of Dask costs 1.6 ms
+    seconds = 0.2  # a task of Dask costs 1.6 ms
 
-    def __init__(self, address: str, job: Job, limits: Limits) -> None:
+    def __init__(self, address: str, job: Job, spread: Spread) -> None:
         try:
-            from distributed import Client
+            from distributed import Client, LocalCluster
         except ModuleNotFoundError:
             expected = 'pip install "engiagent[scale]"'
             raise InputError("--scheduler needs dask.distributed", expected=expected) from None
-        self._job, self._limits, self._own = job, limits, versions()
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._cluster: Any = None
-        self._known: dict[str, int] = {}
-        self._asked = -math.inf
         self._futures: dict[Any, list[Task]] = {}
-        where = self._where(address)
-        try:
-            self._client: Any = Client(timeout=PATIENCE, set_as_default=False, **where)
-            self._client.wait_for_workers(1, timeout=PATIENCE)
-        except (OSError, TimeoutError) as error:
-            text = str(error).split("\n")[0][:200]
-            raise InputError(
-                f"no scheduler with workers answers: {text}", found=address, expected=EXPECTED
-            ) from None
-        try:
-            require_same(self._own, self._client.run(versions))
-            self._data = self._client.scatter(job.data, broadcast=True, hash=False)
-        except BaseException:
-            self.close()
-            raise
-
-    def _where(self, address: str) -> dict[str, Any]:
+        self._ending = contextlib.ExitStack()
         kind, _, count = address.partition(":")
-        if kind == "local":
-            if not count.isdigit() or int(count) < 1:
-                raise InputError("wrong number of workers", found=address, expected="local:2")
-            from distributed import LocalCluster
-
-            self._cluster = LocalCluster(
-                n_workers=int(count), threads_per_worker=1, memory_limit=0, dashboard_address=None
-            )
-            return {"address": self._cluster}
-        if "://" in address:
-            return {"address": address}
-        if not Path(address).is_file():
-            raise InputError("no such scheduler file", found=address, expected=EXPECTED)
-        return {"scheduler_file": address}
-
-    def _threads(self) -> dict[str, int]:
-        """Return the threads of each worker; asking takes milliseconds, so once a second."""
-        if time.monotonic() - self._asked > 1.0:
-            self._known, self._asked = dict(self._client.nthreads()), time.monotonic()
-        return self._known
+        where: Any = {"address": address}
+        if kind == "local" and count.isdigit() and int(count):
+            alone: Any = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+            where = {"address": self._ending.enter_context(LocalCluster(int(count), **alone))}
+        elif "://" not in address:
+            if not Path(address).is_file():
+                raise InputError("no such scheduler", found=address, expected=EXPECTED)
+            where = {"scheduler_file": address}
+        try:
+            client: Any = Client(timeout=PATIENCE, set_as_default=False, **where)
+            self._client = self._ending.enter_context(client)
+            client.wait_for_workers(1, timeout=PATIENCE)
+            # In a list, lest it be taken for many things to be scattered.
+            [self._job] = client.scatter([job], broadcast=True, hash=False)
+        except (OSError, TimeoutError) as error:
+            self.close()
+            text = f"no scheduler with workers answers: {str(error).splitlines()[0][:200]}"
+            raise InputError(text, found=address, expected=EXPECTED) from None
+        self._more = (uuid4().hex, spread, os.getcwd(), versions())
 
     def free(self, avoid: str | None) -> bool:
-        """Whether there is a worker with less than two messages to work on."""
-        return len(self._futures) < 2 * max(sum(self._threads().values()), 1)
+        """Whether the scheduler takes another message."""
+        return len(self._futures) < MESSAGES
 
     def submit(self, tasks: Sequence[Task]) -> None:
         """Give tasks to the cluster, away from the worker to avoid."""
         avoid = tasks[0].avoid
-        others = [name for name in self._threads() if name != avoid] if avoid else []
-        where = {"workers": others, "allow_other_workers": True} if others else {}
-        future = self._client.submit(
-            *(run_chunk, self._data, self._job.sha256, list(tasks), self._limits),
-            *(os.getcwd(), self._own),
-            pure=False,
-            **where,
-        )
+        others = [name for name in self._client.nthreads() if name != avoid] if avoid else []
+        where: Any = {"workers": others, "allow_other_workers": True} if others else {}
+        given = (run_chunk, self._job, list(tasks), *self._more)
+        future = self._client.submit(*given, pure=False, **where)
         self._futures[future] = list(tasks)
         future.add_done_callback(self._came.put)
 
@@ -135,12 +110,9 @@ class Cluster:
             tasks = self._futures.pop(future)
             try:
                 yield from future.result()
-            except KilledWorker as error:
-                # Dask gave it to several workers, all of which ended.
-                name = getattr(error.last_worker, "address", "")
-                for task in tasks:
-                    reason = "the Dask workers that had it ended"
-                    yield Answer(task.index, "failure", reason=reason, worker=name)
+            except KilledWorker as error:  # Dask gave it to several workers, all of which ended
+                name, reason = error.last_worker.address, "the Dask workers that had it ended"
+                yield from (Answer(t.number, "failure", None, reason, name) for t in tasks)
             except (CancelledError, OSError) as error:
                 raise EngiagentError(f"the scheduler has gone: {error}") from None
 
@@ -148,6 +120,4 @@ class Cluster:
         """Leave the scheduler; end what was started here."""
         for future in self._futures:
             future.cancel()
-        self._client.close()
-        if self._cluster is not None:
-            self._cluster.close()
+        self._ending.close()

@@ -1,61 +1,62 @@
 """What is done already: a SQLite file of values by the hash of their inputs."""
 
-import sqlite3
+import json
 import time
+from hashlib import sha256
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from engiagent.errors import InputError
+from engiagent.io.jsontext import loads_strict
 
-SCHEMA: Final = "engiagent-ledger/1"
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS about (schema TEXT PRIMARY KEY);
-CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-"""
+_TABLE: Final = "CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, value) WITHOUT ROWID"
 
 
 class Ledger:
-    """Values that a run cut off anywhere need not find again.
+    """Values that a run cut off anywhere need not find again; what failed is tried again.
 
-    Only values are stored; what failed is tried again by the next run.
+    A value is bytes, whose form is their reader's to check, or what JSON has.
     """
 
     INTERVAL: Final = 0.2
     """Seconds of values that a power cut may take."""
 
     def __init__(self, path: Path) -> None:
+        import sqlite3  # here, since help and short commands are quicker without it
+
+        self._path, self._stored = path, time.monotonic()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._base = sqlite3.connect(path)
-            self._base.execute("PRAGMA journal_mode=WAL")
-            self._base.execute("PRAGMA synchronous=NORMAL")
-            self._base.executescript(_TABLES)
-            self._base.execute("INSERT OR IGNORE INTO about VALUES (?)", (SCHEMA,))
-            found = [row[0] for row in self._base.execute("SELECT schema FROM about")]
-            self._base.commit()
+            for text in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", _TABLE):
+                self._base.execute(text)
+            len(self)
         except (OSError, sqlite3.Error) as error:
-            expected = "a ledger of engiagent, or a path for a new one"
-            raise InputError(f"cannot use the ledger: {error}", str(path), expected=expected) from (
-                None
-            )
-        if found != [SCHEMA]:
-            raise InputError("another kind of ledger", str(path), found=str(found), expected=SCHEMA)
-        self._stored = time.monotonic()
+            text, expected = f"cannot use the ledger: {error}", "a ledger, or a path for a new one"
+            raise InputError(text, str(path), expected=expected) from None
 
-    def get(self, key: str) -> bytes | None:
-        """Return the value under a key, None where there is none."""
+    @staticmethod
+    def key(*inputs: Any) -> str:
+        """Return the hash of inputs that JSON has."""
+        return sha256(json.dumps(inputs, allow_nan=False).encode()).hexdigest()
+
+    def get(self, key: str) -> Any:
+        """Return the value under a key, None where there is none; InputError when it is broken."""
         row = self._base.execute("SELECT value FROM runs WHERE key = ?", (key,)).fetchone()
-        return None if row is None else bytes(row[0])
+        if row is None or isinstance(row[0], bytes):
+            return row and row[0]
+        return loads_strict(str(row[0]), str(self._path))
 
-    def put(self, key: str, value: bytes) -> None:
+    def put(self, key: str, value: Any) -> None:
         """Store a value, on the disk within :attr:`INTERVAL`."""
-        self._base.execute("INSERT OR REPLACE INTO runs VALUES (?, ?)", (key, value))
+        stored = value if isinstance(value, bytes) else json.dumps(value, allow_nan=False)
+        self._base.execute("INSERT OR REPLACE INTO runs VALUES (?, ?)", (key, stored))
         if time.monotonic() - self._stored > self.INTERVAL:
             self._base.commit()
             self._stored = time.monotonic()
 
     def __len__(self) -> int:
-        return int(self._base.execute("SELECT count(*) FROM runs").fetchone()[0])
+        return int(self._base.execute("SELECT count(key) FROM runs").fetchone()[0])
 
     def __enter__(self) -> Self:
         return self

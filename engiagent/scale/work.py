@@ -1,112 +1,102 @@
-"""What travels to workers and back, as bytes that are the same wherever a task runs.
+"""What travels to workers and back."""
 
-Function, set-up and shared inputs are pickled once into a :class:`Job`; each task and each value is
-pickled on its own. Arrays therefore arrive aligned: those that Dask scatters may not be, and sums
-over them then differ in the last bits.
-"""
-
-import pickle
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from hashlib import sha256
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from engiagent import __version__
 from engiagent.errors import EngiagentError, InputError
 
-PROTOCOL: Final = 5
 DECIDING: Final = ("highspy", "numpy", "scipy", "pyscipopt", "piqp", "clarabel", "osqp", "scs")
 """Packages of which another version may give other numbers."""
-
-Function = Callable[[Any, Any], Any]
+FEW: Final = 16
+"""Up to so many tasks run in this process; starting workers takes a second."""
 Kind = Literal["value", "error", "failure", "lost"]
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What a task may take; where one is set, tasks run in processes."""
+class Spread:
+    """Where many runs go; any limit, and any number of workers, takes processes."""
 
-    seconds: float | None = None  # of one task
-    memory_mb: float | None = None  # beyond what a worker has after its set-up
+    scheduler: str | None = None  # tcp://…, a scheduler file, or local:N, of dask.distributed
+    # processes on this machine; by default this process for few tasks and else one process a core;
+    # 0 is always this process
+    workers: int | None = None
+    seconds: float | None = None  # that a task may take
+    memory_mb: float | None = None  # that a task may take, beyond what its worker has before
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and (self.workers < 0 or self.scheduler is not None):
+            found = f"{self.workers} and {self.scheduler}"
+            expected = "a number of processes, at least 0, or a scheduler, which exclude each other"
+            raise InputError("wrong workers or scheduler", found=found, expected=expected)
+        if self.workers == 0 and self.is_limited:
+            raise InputError("limits need processes", found="workers = 0", expected="at least 1")
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether a task has limits."""
+        return self.seconds is not None or self.memory_mb is not None
+
+    def is_here(self, count: int) -> bool:
+        """Whether so many tasks run one after the other in this process."""
+        return self.workers == 0 or (count <= FEW and self == Spread())
 
 
-@dataclass(frozen=True)
-class Task:
-    """One task: its place in the order of results, its pickled input and how often it was tried."""
+class Job(NamedTuple):
+    """What all tasks of a map have in common."""
 
-    index: int
-    key: str
-    data: bytes
+    function: Callable[[Any, Any], Any]
+    setup: Callable[[Any], Any] | None
+    shared: Any
+
+    def context(self) -> Any:
+        """Return what the function is called with besides each task."""
+        return self.shared if self.setup is None else self.setup(self.shared)
+
+
+class Task(NamedTuple):
+    """One task: its place in the order of results, its input and how often it was tried."""
+
+    number: int
+    given: Any
+    key: str = ""  # under which a ledger has its value
     attempts: int = 0
     avoid: str | None = None  # the worker on which it failed
 
-    def after(self, worker: str) -> "Task":
-        """Return the task as it is tried once more."""
-        return replace(self, attempts=self.attempts + 1, avoid=worker)
 
-
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What became of a task on a worker.
 
     ``error``: an :class:`EngiagentError`, which another try would give again. ``failure``: a crash,
     a hang, a signal, memory. ``lost``: never begun, since its worker ended before.
     """
 
-    index: int
+    number: int
     kind: Kind
-    data: bytes = b""
+    value: Any = None
     reason: str = ""
     worker: str = ""
     seconds: float = 0.0
 
 
-class Job:
-    """What all tasks of one map share, as bytes, and the hash that names it."""
-
-    def __init__(
-        self, function: Function, setup: Callable[[Any], Any] | None, shared: Any, identity: str
-    ) -> None:
-        for item in filter(None, (function, setup)):
-            if item.__module__ == "__main__" or "<" in item.__qualname__:
-                raise InputError(
-                    f"{item.__qualname__} cannot be sent to workers",
-                    found=f"a function of {item.__module__}",
-                    expected="one at the top of a module that workers can import",
-                )
-        self.data = pickle.dumps((function, setup, shared), PROTOCOL)
-        name = f"{__version__} {function.__module__}.{function.__qualname__} {identity}"
-        self.sha256 = sha256(name.encode() + (b"" if identity else self.data)).hexdigest()
-
-    def key(self, task: bytes) -> str:
-        """Return the hash of a task and of all that it shares with others."""
-        return sha256(self.sha256.encode() + task).hexdigest()
-
-
-class Runner:
-    """A job on a worker, set up once."""
-
-    def __init__(self, data: bytes) -> None:
-        self.function, setup, shared = pickle.loads(data)
-        self.context = shared if setup is None else setup(shared)
-
-    def run(self, task: Task, worker: str) -> Answer:
-        """Return the value of a task, or why there is none."""
-        begun = time.perf_counter()
-        kind: Kind = "value"
-        data, reason = b"", ""
-        try:
-            data = pickle.dumps(self.function(self.context, pickle.loads(task.data)), PROTOCOL)
-        except EngiagentError as error:
-            kind, reason = "error", str(error)
-        except MemoryError:
-            kind, reason = "failure", "out of memory"
-        except Exception as error:
-            kind, reason = "failure", f"{type(error).__name__}: {error}"
-        return Answer(task.index, kind, data, reason, worker, time.perf_counter() - begun)
+def answer(job: Job, context: Any, task: Task, worker: str) -> Answer:
+    """Return the value of a task, or why there is none."""
+    begun = time.perf_counter()
+    kind: Kind = "failure"
+    try:
+        value = job.function(context, task.given)
+        return Answer(task.number, "value", value, "", worker, time.perf_counter() - begun)
+    except EngiagentError as error:
+        kind, reason = "error", str(error)
+    except MemoryError:
+        reason = "out of memory"
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+    return Answer(task.number, kind, None, reason, worker)
 
 
 def versions() -> dict[str, str]:
@@ -120,16 +110,13 @@ def versions() -> dict[str, str]:
     return found
 
 
-def require_same(here: dict[str, str], there: dict[str, dict[str, str]]) -> None:
-    """Raise InputError that names every worker with other versions than the driver's."""
-    wrong = []
-    for worker, theirs in sorted(there.items()):
-        names = [n for n in sorted({*here, *theirs}) if here.get(n) != theirs.get(n)]
-        differ = (f"{n} {theirs.get(n, 'absent')}, not {here.get(n, 'absent')}" for n in names)
-        wrong += [f"{worker} has {', '.join(differ)}"] if names else []
-    if wrong:
+def require_same(own: dict[str, str], worker: str, theirs: dict[str, str]) -> None:
+    """Raise InputError that names a worker with other versions than the driver's."""
+    names = [name for name in sorted({*own, *theirs}) if own.get(name) != theirs.get(name)]
+    differ = (f"{n} {theirs.get(n, 'absent')}, not {own.get(n, 'absent')}" for n in names)
+    if names:
         raise InputError(
-            "workers have other versions, so that their results could differ",
-            found="; ".join(wrong),
+            "a worker has other versions, so that its results could differ",
+            found=f"{worker} has {', '.join(differ)}",
             expected="the same environment on every worker",
         )

@@ -1,43 +1,49 @@
 """A worker process: ``python -m engiagent.scale.worker HANDLE PARENT``.
 
-It gets a job and lists of tasks through the connection and sends each answer as it is found.
+It gets a job and lists of tasks through a connection of ``multiprocessing`` and sends each answer
+as it is found. Arrays arrive aligned by it: those that Dask scatters may not be, and sums over them
+then differ in the last bits.
 """
 
 import os
+import signal
 import sys
 from multiprocessing.connection import Connection
+from typing import Any
 
 from engiagent.errors import EngiagentError
-from engiagent.scale.work import Runner
+from engiagent.scale.work import Answer, answer
 from engiagent.solvers.worker import die_with, limit_memory
-
-READY, REFUSED = "ready", "refused"
 
 
 def main() -> None:
     """Serve the connection that the command line names until it ends."""
     die_with(int(sys.argv[2]))
-    line = Connection(int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    line: Connection[Any, Any] = Connection(int(sys.argv[1]))
     os.dup2(2, 1)  # tasks may print; standard output is the caller's
     try:
-        name, data, memory_mb, folder = line.recv()
+        name, job, memory_mb, folder = line.recv()
         try:
             os.chdir(folder)  # paths of tasks are the caller's
-            runner = Runner(data)
+            context = job.context()
         except (EngiagentError, OSError) as error:
-            line.send((REFUSED, str(error)))
+            line.send(str(error))
             return
         if memory_mb is not None:
             limit_memory(memory_mb)
-        line.send((READY, ""))
+        line.send("")
         while True:
             for task in line.recv():
-                line.send(runner.run(task, name))
+                found = answer(job, context, task, name)
+                try:
+                    line.send(found)
+                except (TypeError, ValueError, AttributeError) as error:  # it cannot be sent
+                    line.send(Answer(task.number, "failure", reason=str(error), worker=name))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the caller has all that it asked for, or has gone
 
 
 if __name__ == "__main__":
     main()
-    # Threads of solvers may still be winding down.
-    os._exit(0)
+    os._exit(0)  # threads of solvers may still be winding down

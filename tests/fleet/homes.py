@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from engiagent.fleet.assets import Asset, Shared, Template
+from engiagent.fleet.assets import Planner
 from engiagent.fleet.description import Fleet
 from engiagent.solvers.result import SolveOptions
 
@@ -27,9 +27,9 @@ components:
     initial_energy: 2 kWh
 requirements:
   full: battery.state_of_charge[end] >= 2 kWh
+  street: {for: t in T, must: "grid.import[t] - grid.export[t] <= LIMIT"}
 goal: {minimize: cost}
 """
-LIMITED = "shared_limit: {of: {grid.import: 1, grid.export: -1}, at_most: %s}\n"
 
 
 def write(
@@ -38,6 +38,7 @@ def write(
     """Write a fleet and return its file."""
     random = np.random.default_rng(7)
     plant = PLANT.replace("PERIODS", str(periods)).replace("STEP", step)
+    plant = plant.replace("LIMIT", limit or "1 MW")
     (folder / "home.yaml").write_text(plant)
     lines = ["time,load_kW,price_EUR_per_kWh"]
     minutes = 60 if step == "1 h" else 15
@@ -52,31 +53,29 @@ def write(
         table.append(f"home{number},{size:.2f},{power:.0f},{factor:.3f}")
     (folder / "homes.csv").write_text("\n".join(table) + "\n" + rows)
     text = "title: Homes\ntemplate: home.yaml\nassets: homes.csv\n"
-    (folder / "fleet.yaml").write_text(text + (LIMITED % limit if limit else ""))
+    (folder / "fleet.yaml").write_text(text + ("shared_limit: street\n" if limit else ""))
     return folder / "fleet.yaml"
 
 
 def whole(fleet: Fleet) -> float:
     """Return the optimum of all assets and their limit as one linear programme, by scipy."""
-    shared = Shared(
-        *(fleet.blueprint, str(fleet.folder), fleet.variations, fleet.limit, SolveOptions())
-    )
-    template = Template(shared)
+    planner = Planner((fleet.template, SolveOptions()))
+    rows = np.r_[planner.rows]
     blocks, flows, parts = [], [], []
-    assert fleet.limit is not None
-    for name, values in zip(fleet.names, fleet.values.tolist(), strict=True):
-        program = template.live.program_at(template.numbers(Asset(name, tuple(values))))
-        size = program.cost.size
-        shape = (program.row_starts.size - 1, size)
+    for values in fleet.values.tolist():
+        pairs = zip(fleet.template.variations, values, strict=True)
+        new = {item.name: planner.live.moved(item, value) for item, value in pairs}
+        program = planner.live.program_at(new)
         data: Any = (program.row_values, program.row_columns, program.row_starts)
-        blocks.append(sp.csr_array(data, shape).copy())
-        rows = fleet.limit.rows(program)
-        flow = sum(f * sp.eye_array(b.size, size, k=b.start).tocsr() for b, f in rows)
-        flows.append(flow)
-        fields = ("cost", "column_lower", "column_upper", "row_lower", "row_upper")
-        parts.append([np.array(getattr(program, field)) for field in fields])
+        matrix = sp.csr_array(data, (program.row_starts.size - 1, program.cost.size)).copy()
+        own = np.setdiff1d(np.arange(matrix.shape[0]), rows)
+        blocks.append(matrix[own])
+        flows.append(matrix[rows])
+        limits = [np.array(end)[own] for end in (program.row_lower, program.row_upper)]
+        about = (program.cost, program.column_lower, program.column_upper)
+        parts.append([*(np.array(part) for part in about), *limits])
     cost, low, high, rows_low, rows_high = (np.concatenate(p) for p in zip(*parts, strict=True))
-    matrix, limit = sp.block_diag(blocks, format="csr"), fleet.limit.values(program)
+    matrix, limit = sp.block_diag(blocks, format="csr"), planner.limit
     above, below = np.isfinite(rows_high), np.isfinite(rows_low)
     upper = sp.vstack([matrix[above], -matrix[below], sp.hstack(flows)])
     ends = np.concatenate([rows_high[above], -rows_low[below], limit])

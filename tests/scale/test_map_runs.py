@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.scale import Ledger, Limits, Outcome, map_runs
+from engiagent.scale import Ledger, Outcome, Spread, map_runs
 from tests.scale.work import fails, mark, square, table, weighted
 
 
@@ -23,7 +23,7 @@ def values(found: Any) -> list[Any]:
 @pytest.mark.parametrize("workers", [0, 1, 2, 3, None])
 def test_the_order_and_the_bytes_are_those_of_a_serial_run(workers: int | None) -> None:
     given = {"setup": table, "shared": (7, 999)}
-    found = list(map_runs(weighted, range(60), workers=workers, **given))
+    found = list(map_runs(weighted, range(60), spread=Spread(workers=workers), **given))
     serial = [weighted(table((7, 999)), k) for k in range(60)]
     assert [pickle.dumps(v) for v in values(found)] == [pickle.dumps(v) for v in serial]
     assert [outcome.index for outcome in found] == list(range(60))
@@ -37,16 +37,16 @@ def test_nothing_is_read_ahead_without_bound() -> None:
             read.append(k)
             yield k
 
-    found = map_runs(square, tasks(), workers=0)
+    found = map_runs(square, tasks(), spread=Spread(workers=0))
     assert next(found).value == 0
     assert len(read) < 100
 
 
 def test_whatever_ends_a_task_is_a_result_with_a_reason(tmp_path: Path) -> None:
     kinds = ["good", "kill", "exit", "hang", "memory", "raise", "refuse", "kill once", "good"]
-    limits = Limits(seconds=3.0, memory_mb=2_000)
+    spread = Spread(workers=2, seconds=3.0, memory_mb=2_000)
     tasks = list(enumerate(kinds))
-    found = list(map_runs(mark, tasks, shared=str(tmp_path), workers=2, limits=limits))
+    found = list(map_runs(mark, tasks, shared=str(tmp_path), spread=spread))
     by_kind = dict(zip(kinds, found, strict=True))
     assert {k: o.attempts for k, o in by_kind.items()} == {
         **dict.fromkeys(("kill", "exit", "hang", "memory", "raise", "kill once"), 2),
@@ -72,7 +72,12 @@ def test_a_ledger_does_nothing_twice(tmp_path: Path) -> None:
     for workers in (0, 2):
         with Ledger(tmp_path / "ledger.sqlite") as ledger:
             found = list(
-                map_runs(mark, tasks, shared=str(tmp_path), workers=workers, ledger=ledger)
+                map_runs(
+                    *(mark, tasks),
+                    shared=str(tmp_path),
+                    spread=Spread(workers=workers),
+                    ledger=ledger,
+                )
             )
             assert len(ledger) == 9
         assert [o.value for o in found if o.ok] == [k for k in range(10) if k != 3]
@@ -85,15 +90,17 @@ def test_a_ledger_does_nothing_twice(tmp_path: Path) -> None:
 
 
 SCRIPT = """
+import signal
 import sys
 from pathlib import Path
-from engiagent.scale import Ledger, map_runs
+from engiagent.scale import Ledger, Spread, map_runs
 from tests.scale.work import mark
 if __name__ == "__main__":
-    folder = sys.argv[1]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
+    folder, two = sys.argv[1], Spread(workers=2)
     with Ledger(Path(folder) / "ledger.sqlite") as ledger:
         tasks = [(k, "slow") for k in range(60)]
-        for found in map_runs(mark, tasks, shared=folder, workers=2, ledger=ledger):
+        for found in map_runs(mark, tasks, shared=folder, spread=two, ledger=ledger):
             print(found.value, found.stored, flush=True)
 """
 
@@ -122,7 +129,8 @@ def test_ctrl_c_ends_the_workers_and_the_next_run_goes_on(tmp_path: Path) -> Non
 
 def test_progress_counts_every_task() -> None:
     seen: list[tuple[int, Outcome]] = []
-    list(map_runs(square, range(40), workers=2, on_outcome=lambda k, o: seen.append((k, o))))
+    two = Spread(workers=2)
+    list(map_runs(square, range(40), spread=two, on_outcome=lambda k, o: seen.append((k, o))))
     assert [k for k, _ in seen] == list(range(1, 41))
     assert {o.index for _, o in seen} == set(range(40))
 
@@ -132,11 +140,11 @@ def test_wrong_requests_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot use the ledger"):
         Ledger(tmp_path / "x")
     with pytest.raises(InputError, match="cannot be sent to workers"):
-        map_runs(lambda a, b: 1, [1])
+        list(map_runs(lambda a, b: 1, [1]))
     with pytest.raises(InputError, match="limits need processes"):
-        map_runs(square, [1], workers=0, limits=Limits(seconds=1))
-    with pytest.raises(InputError, match="wrong workers"):
-        map_runs(square, [1], workers=2, scheduler="local:2")
+        Spread(workers=0, seconds=1)
+    with pytest.raises(InputError, match="exclude each other"):
+        Spread("local:2", 2)
     with pytest.raises(EngiagentError, match="cannot set up 5"):
-        list(map_runs(square, range(3), setup=fails, shared=5, workers=1))
+        list(map_runs(square, range(3), setup=fails, shared=5, spread=Spread(workers=1)))
     assert list(map_runs(square, [])) == []
