@@ -59,8 +59,8 @@ from engiagent.run.keyfigures import KeyFigures, figures_of_schedule
 from engiagent.run.proofs import PLAIN, Proofs, find_best
 from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.run.stored import KeptSchedule, compare, keep_check, kept_schedule
-from engiagent.scale.mapping import DEFAULT, map_runs
-from engiagent.scale.work import Spread
+from engiagent.scale.mapping import map_runs
+from engiagent.scale.work import DEFAULT, Spread
 from engiagent.solvers.result import NO_OTHER, SolveOptions
 from engiagent.text import Problem, find_problems
 from engiagent.verify.case import annotated_otherwise

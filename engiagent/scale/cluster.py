@@ -1,22 +1,23 @@
 """Workers of ``dask.distributed``.
 
-Each Dask worker runs its tasks in a process of its own below it, by :class:`Processes`: what ends
-that process, or the time limit, is an answer, and the Dask worker lives on. What ends the Dask
+Each Dask worker runs its tasks in a process of its own below it, by :class:`Runs`: what ends that
+process, or the time limit, is an answer, and the Dask worker lives on. What ends the Dask
 worker itself is left to Dask, which gives its tasks to another one.
 """
 
 import contextlib
-import os
 import queue
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.scale.processes import POLL, Processes
-from engiagent.scale.work import Answer, Job, Spread, Task, require_same, versions
+from engiagent.scale.mapping import Runs
+from engiagent.scale.processes import POLL
+from engiagent.scale.work import Job, Outcome, Spread, Task, require_same, versions
 
 PATIENCE: Final = 30.0
 """Seconds for a scheduler to answer and a first worker to be there."""
@@ -27,29 +28,21 @@ _HERE = threading.local()
 
 
 def run_chunk(
-    job: Job, tasks: list[Task], mark: str, spread: Spread, folder: str, own: dict[str, str]
-) -> list[Answer]:
+    job: Job, tasks: list[Task], mark: str, spread: Spread, own: dict[str, str]
+) -> list[Outcome]:
     """Run tasks on a Dask worker, in its process for this job; called by Dask."""
     from distributed import get_worker
 
     worker = get_worker().address
     if getattr(_HERE, "mark", None) != mark:
         require_same(own, worker, versions())
-        if hasattr(_HERE, "pool"):
-            _HERE.pool.close()
-        _HERE.mark, _HERE.pool = mark, Processes(1, job, spread, worker, folder)
-    pool: Processes = _HERE.pool
-    missing = {task.number: task for task in tasks}
-    found: list[Answer] = []
-    pool.submit(tasks)
-    while missing:
-        for answer in pool.wait():
-            if answer.kind != "lost":  # else it begins again in the process that follows
-                del missing[answer.number]
-                found.append(answer._replace(worker=worker))
-        if missing and pool.free(None):
-            pool.submit(list(missing.values()))
-    return found
+        if hasattr(_HERE, "runs"):
+            _HERE.runs.close()
+        here = replace(spread, scheduler=None, workers=1)
+        given: Any = {"setup": job.setup, "shared": job.shared, "folder": job.folder}
+        _HERE.mark, _HERE.runs = mark, Runs(job.function, spread=here, attempts=1, **given)
+    found = zip(tasks, _HERE.runs.map(task.given for task in tasks), strict=True)
+    return [outcome._replace(number=task.number, worker=worker) for task, outcome in found]
 
 
 class Cluster:
@@ -85,7 +78,7 @@ class Cluster:
             self.close()
             text = f"no scheduler with workers answers: {str(error).splitlines()[0][:200]}"
             raise InputError(text, found=address, expected=EXPECTED) from None
-        self._more = (uuid4().hex, spread, os.getcwd(), versions())
+        self._more = (uuid4().hex, spread, versions())
 
     def free(self, avoid: str | None) -> bool:
         """Whether the scheduler takes another message."""
@@ -101,7 +94,7 @@ class Cluster:
         self._futures[future] = list(tasks)
         future.add_done_callback(self._came.put)
 
-    def wait(self) -> Iterator[Answer]:
+    def wait(self) -> Iterator[Outcome]:
         """Yield what has come in; wait a moment for it."""
         from distributed import CancelledError, KilledWorker
 
@@ -112,7 +105,7 @@ class Cluster:
                 yield from future.result()
             except KilledWorker as error:  # Dask gave it to several workers, all of which ended
                 name, reason = error.last_worker.address, "the Dask workers that had it ended"
-                yield from (Answer(t.number, "failure", None, reason, name) for t in tasks)
+                yield from (Outcome(t.number, "failure", None, reason, name) for t in tasks)
             except (CancelledError, OSError) as error:
                 raise EngiagentError(f"the scheduler has gone: {error}") from None
 

@@ -8,15 +8,15 @@ a hang and memory are the caller's own.
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from engiagent import __version__
 from engiagent.errors import InputError
 from engiagent.scale.ledger import Ledger
 from engiagent.scale.processes import Processes
-from engiagent.scale.work import FEW, Answer, Job, Spread, Task, answer
+from engiagent.scale.work import DEFAULT, FEW, Job, Outcome, Spread, Task, outcome_of
 
 if TYPE_CHECKING:
     from engiagent.scale.cluster import Cluster
@@ -25,28 +25,8 @@ AHEAD: Final = 4_096
 """Tasks that may be done before the first that is not: it bounds what the driver holds."""
 MOST: Final = 256
 """Tasks in one message to a worker."""
-ATTEMPTS: Final = 2
-DEFAULT: Final = Spread()
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one task."""
-
-    index: int  # its place among the tasks
-    value: Any = None
-    reason: str = ""  # why there is no value
-    attempts: int = 1
-    stored: bool = False  # whether the ledger had it
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is a value."""
-        return not self.reason
-
-
-OnOutcome = Callable[[int, Outcome], None]
-"""Called with the number of tasks done and the latest of them, in the order of completion."""
+Pool: TypeAlias = "_Here | Processes | Cluster"
+"""Workers: whether one is ``free``, ``submit`` tasks to it, ``wait`` for outcomes, ``close``."""
 
 
 class _Here:
@@ -64,16 +44,12 @@ class _Here:
     def submit(self, tasks: Sequence[Task]) -> None:
         self._tasks = tasks
 
-    def wait(self) -> Iterator[Answer]:
+    def wait(self) -> Iterator[Outcome]:
         tasks, self._tasks = self._tasks, ()
-        return (answer(self._job, self._context, task, "here") for task in tasks)
+        return (outcome_of(self._job, self._context, task, "here") for task in tasks)
 
     def close(self) -> None:
-        """Do nothing: nothing was started."""
-
-
-Pool: TypeAlias = "_Here | Processes | Cluster"
-"""Workers: whether one is ``free``, ``submit`` tasks to it, ``wait`` for answers, ``close``."""
+        self._tasks = ()
 
 
 class Runs:
@@ -94,17 +70,15 @@ class Runs:
         spread: Spread = DEFAULT,
         ledger: Ledger | None = None,
         identity: str | None = None,
-        on_outcome: OnOutcome | None = None,
+        folder: str | None = None,
+        attempts: int = 2,
     ) -> None:
         for item in filter(None, (function, setup)):
             if item.__module__ == "__main__" or "<" in item.__qualname__:
-                raise InputError(
-                    f"{item.__qualname__} cannot be sent to workers",
-                    found=f"a function of {item.__module__}",
-                    expected="one at the top of a module that workers can import",
-                )
-        self._job, self._spread = Job(function, setup, shared), spread
-        self._ledger, self._on_outcome = ledger, on_outcome
+                text, expected = "cannot be sent to workers", "one at the top of an own module"
+                raise InputError(f"{item.__qualname__} {text}", expected=expected)
+        self._job = Job(function, setup, shared, folder or os.getcwd())
+        self._spread, self._ledger, self._attempts = spread, ledger, attempts
         self._pool: Pool | None = None
         name = f"{__version__} {function.__module__}.{function.__qualname__}"
         about = shared if identity is None else identity
@@ -115,13 +89,12 @@ class Runs:
 
         Tasks are read as workers become free, so that there may be any number.
         """
-        self._tasks = (self._task(index, given) for index, given in enumerate(tasks))
+        self._tasks = (self._task(number, given) for number, given in enumerate(tasks))
         self._more = True
         self._again: deque[Task] = deque()  # not begun, or failed once, or lost with a worker
         self._out: dict[int, Task] = {}  # with workers
         self._done: dict[int, Outcome] = {}  # not given yet, since one before is not done
-        self._count = given = 0
-        self._mean = 0.0  # seconds of a task
+        self._mean, given = 0.0, 0  # seconds of a task; outcomes
         while self._more or self._again or self._out or self._done:
             self._submit()
             while given in self._done:
@@ -131,21 +104,19 @@ class Runs:
                 for found in self._pool.wait():
                     self._take(found)
 
-    def _task(self, index: int, given: Any) -> Task:
+    def _task(self, number: int, given: Any) -> Task:
         key = "" if self._ledger is None else self._ledger.key(self._base, given)
-        return Task(index, given, key)
+        return Task(number, given, key)
 
     def _read(self, most: int) -> list[Task]:
         """Return the next tasks that the ledger does not have."""
         read = list(islice(self._tasks, most))
         self._more = len(read) == most
-        if self._ledger is None:
-            return read
-        found = [(task, self._ledger.get(task.key)) for task in read]
-        for task, value in found:
+        known = [None if self._ledger is None else self._ledger.get(task.key) for task in read]
+        for task, value in zip(read, known, strict=True):
             if value is not None:
-                self._finish(Outcome(task.number, value, stored=True, attempts=0))
-        return [task for task, value in found if value is None]
+                self._done[task.number] = Outcome(task.number, "stored", value, attempts=0)
+        return [task for task, value in zip(read, known, strict=True) if value is None]
 
     def _submit(self) -> None:
         """Give tasks to free workers, which are started when the first task needs one."""
@@ -157,8 +128,7 @@ class Runs:
         for _ in range(len(self._again)):
             task = self._again.popleft()
             if self._pool.free(task.avoid):
-                self._out[task.number] = task
-                self._pool.submit([task])  # alone, since it may end its worker
+                self._give([task])  # alone, since it may end its worker
             else:
                 self._again.append(task)
         size = int(self._pool.seconds / self._mean) if self._mean else 1
@@ -167,8 +137,12 @@ class Runs:
             tasks = self._read(size) if size > 0 else []
             if not tasks:
                 return  # the caller takes what there is first
-            self._out |= {task.number: task for task in tasks}
-            self._pool.submit(tasks)
+            self._give(tasks)
+
+    def _give(self, tasks: list[Task]) -> None:
+        assert self._pool is not None
+        self._out |= {task.number: task for task in tasks}
+        self._pool.submit(tasks)
 
     def _started(self, count: int) -> Pool:
         spread = self._spread
@@ -178,33 +152,25 @@ class Runs:
             from engiagent.scale.cluster import Cluster  # Dask takes half a second
 
             return Cluster(spread.scheduler, self._job, spread)
-        return Processes(min(spread.workers or cores(), count), self._job, spread)
+        known = getattr(os, "sched_getaffinity", None)  # the cores that this process may use
+        cores = len(known(0)) if known else os.cpu_count() or 1
+        return Processes(min(spread.workers or cores, count), self._job, spread)
 
-    def _take(self, found: Answer) -> None:
+    def _take(self, found: Outcome) -> None:
         task = self._out.pop(found.number)
-        attempts = task.attempts + 1
         if found.kind == "lost":
             self._again.append(task)
-        elif found.kind == "failure" and attempts < ATTEMPTS:
-            self._again.append(task._replace(attempts=attempts, avoid=found.worker))
-        elif found.kind == "value":
-            self._mean += (0.1 if self._mean else 1.0) * (found.seconds - self._mean)
-            if self._ledger is not None:
-                self._ledger.put(task.key, found.value)
-            self._finish(Outcome(task.number, found.value, attempts=attempts))
+        elif found.kind == "failure" and task.attempts < self._attempts:
+            self._again.append(task._replace(attempts=task.attempts + 1, avoid=found.worker))
         else:
-            self._finish(Outcome(task.number, reason=found.reason, attempts=attempts))
+            self._done[task.number] = found._replace(attempts=task.attempts)
+            if found.kind == "value":
+                self._mean += (0.1 if self._mean else 1.0) * (found.seconds - self._mean)
+                if self._ledger is not None:
+                    self._ledger.put(task.key, found.value)
 
-    def _finish(self, found: Outcome) -> None:
-        self._done[found.index] = found
-        self._count += 1
-        if self._on_outcome is not None:
-            self._on_outcome(self._count, found)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End what was started."""
         if self._pool is not None:
             self._pool.close()
 
@@ -213,11 +179,5 @@ def map_runs(
     function: Callable[[Any, Any], Any], tasks: Iterable[Any], **given: Any
 ) -> Iterator[Outcome]:
     """Yield the outcome of every task of one map; ``given`` as in :class:`Runs`."""
-    with Runs(function, **given) as runs:
+    with closing(Runs(function, **given)) as runs:
         yield from runs.map(tasks)
-
-
-def cores() -> int:
-    """Return how many processes this one may keep busy."""
-    known = getattr(os, "sched_getaffinity", None)
-    return len(known(0)) if known else os.cpu_count() or 1

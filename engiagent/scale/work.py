@@ -3,18 +3,20 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from platform import python_version
 from typing import Any, Final, Literal, NamedTuple
 
 from engiagent import __version__
 from engiagent.errors import EngiagentError, InputError
 
-DECIDING: Final = ("highspy", "numpy", "scipy", "pyscipopt", "piqp", "clarabel", "osqp", "scs")
-"""Packages of which another version may give other numbers."""
 FEW: Final = 16
 """Up to so many tasks run in this process; starting workers takes a second."""
-Kind = Literal["value", "error", "failure", "lost"]
+DECIDING: Final = (
+    *("engiagent", "python", "numpy", "scipy"),
+    *("highspy", "pyscipopt", "piqp", "clarabel", "osqp", "scs"),
+)
+"""Of these another version may give other numbers."""
 
 
 @dataclass(frozen=True)
@@ -29,21 +31,17 @@ class Spread:
     memory_mb: float | None = None  # that a task may take, beyond what its worker has before
 
     def __post_init__(self) -> None:
-        if self.workers is not None and (self.workers < 0 or self.scheduler is not None):
-            found = f"{self.workers} and {self.scheduler}"
-            expected = "a number of processes, at least 0, or a scheduler, which exclude each other"
-            raise InputError("wrong workers or scheduler", found=found, expected=expected)
-        if self.workers == 0 and self.is_limited:
-            raise InputError("limits need processes", found="workers = 0", expected="at least 1")
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether a task has limits."""
-        return self.seconds is not None or self.memory_mb is not None
+        limited = self.seconds is not None or self.memory_mb is not None
+        if (self.workers is not None and self.scheduler) or (self.workers == 0 and limited):
+            expected = "workers or a scheduler, which exclude each other; for limits 1 worker"
+            raise InputError("wrong place for runs", found=str(self), expected=expected)
 
     def is_here(self, count: int) -> bool:
         """Whether so many tasks run one after the other in this process."""
-        return self.workers == 0 or (count <= FEW and self == Spread())
+        return self.workers == 0 or (count <= FEW and self == DEFAULT)
+
+
+DEFAULT: Final = Spread()
 
 
 class Job(NamedTuple):
@@ -52,6 +50,7 @@ class Job(NamedTuple):
     function: Callable[[Any, Any], Any]
     setup: Callable[[Any], Any] | None
     shared: Any
+    folder: str  # the caller's, which paths of tasks are relative to
 
     def context(self) -> Any:
         """Return what the function is called with besides each task."""
@@ -64,59 +63,60 @@ class Task(NamedTuple):
     number: int
     given: Any
     key: str = ""  # under which a ledger has its value
-    attempts: int = 0
+    attempts: int = 1
     avoid: str | None = None  # the worker on which it failed
 
 
-class Answer(NamedTuple):
-    """What became of a task on a worker.
+class Outcome(NamedTuple):
+    """What became of a task.
 
     ``error``: an :class:`EngiagentError`, which another try would give again. ``failure``: a crash,
-    a hang, a signal, memory. ``lost``: never begun, since its worker ended before.
+    a hang, a signal, memory. ``lost``: never begun, since its worker ended before. ``stored``: a
+    ledger had the value.
     """
 
     number: int
-    kind: Kind
+    kind: Literal["value", "stored", "error", "failure", "lost"]
     value: Any = None
-    reason: str = ""
+    reason: str = ""  # why there is no value
     worker: str = ""
     seconds: float = 0.0
+    attempts: int = 1
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a value."""
+        return self.kind in ("value", "stored")
 
 
-def answer(job: Job, context: Any, task: Task, worker: str) -> Answer:
-    """Return the value of a task, or why there is none."""
+def outcome_of(job: Job, context: Any, task: Task, worker: str) -> Outcome:
+    """Run a task on a worker."""
     begun = time.perf_counter()
-    kind: Kind = "failure"
     try:
         value = job.function(context, task.given)
-        return Answer(task.number, "value", value, "", worker, time.perf_counter() - begun)
+        return Outcome(task.number, "value", value, "", worker, time.perf_counter() - begun)
     except EngiagentError as error:
-        kind, reason = "error", str(error)
+        return Outcome(task.number, "error", None, str(error) or "no reason given", worker)
     except MemoryError:
-        reason = "out of memory"
+        return Outcome(task.number, "failure", None, "out of memory", worker)
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-    return Answer(task.number, kind, None, reason, worker)
+        return Outcome(task.number, "failure", None, f"{type(error).__name__}: {error}", worker)
 
 
 def versions() -> dict[str, str]:
     """Return the versions that decide on results, of what is installed here."""
-    found = {"engiagent": __version__, "python": python_version()}
-    for name in DECIDING:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    known = {found.name.lower(): found.version for found in distributions()}
+    known |= {"engiagent": __version__, "python": python_version()}
+    return {name: known.get(name, "absent") for name in DECIDING}
 
 
 def require_same(own: dict[str, str], worker: str, theirs: dict[str, str]) -> None:
     """Raise InputError that names a worker with other versions than the driver's."""
-    names = [name for name in sorted({*own, *theirs}) if own.get(name) != theirs.get(name)]
-    differ = (f"{n} {theirs.get(n, 'absent')}, not {own.get(n, 'absent')}" for n in names)
-    if names:
-        raise InputError(
-            "a worker has other versions, so that its results could differ",
-            found=f"{worker} has {', '.join(differ)}",
-            expected="the same environment on every worker",
+    differ = [f"{name} {theirs.get(name)}, not {v}" for name, v in own.items() if theirs[name] != v]
+    if differ:
+        text = "a worker has other versions, so that its results could differ"
+        expected, found = (
+            "the same environment on every worker",
+            f"{worker} has {', '.join(differ)}",
         )
+        raise InputError(text, found=found, expected=expected)

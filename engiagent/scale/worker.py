@@ -1,7 +1,7 @@
 """A worker process: ``python -m engiagent.scale.worker HANDLE PARENT``.
 
-It gets a job and lists of tasks through a connection of ``multiprocessing`` and sends each answer
-as it is found. Arrays arrive aligned by it: those that Dask scatters may not be, and sums over them
+It gets a job and lists of tasks through a connection of ``multiprocessing`` and sends each outcome
+as it comes. Arrays arrive aligned by it: those that Dask scatters may not be, and sums over them
 then differ in the last bits.
 """
 
@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from engiagent.errors import EngiagentError
-from engiagent.scale.work import Answer, answer
+from engiagent.scale.work import Outcome, outcome_of
 from engiagent.solvers.worker import die_with, limit_memory
 
 
@@ -20,28 +20,26 @@ def main() -> None:
     """Serve the connection that the command line names until it ends."""
     die_with(int(sys.argv[2]))
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-    line: Connection[Any, Any] = Connection(int(sys.argv[1]))
     os.dup2(2, 1)  # tasks may print; standard output is the caller's
+    line: Connection[Any, Any] = Connection(int(sys.argv[1]))
     try:
-        name, job, memory_mb, folder = line.recv()
+        name, job, memory_mb = line.recv()
         try:
-            os.chdir(folder)  # paths of tasks are the caller's
+            os.chdir(job.folder)
             context = job.context()
         except (EngiagentError, OSError) as error:
-            line.send(str(error))
-            return
+            return line.send(str(error))
         if memory_mb is not None:
             limit_memory(memory_mb)
         line.send("")
         while True:
             for task in line.recv():
-                found = answer(job, context, task, name)
                 try:
-                    line.send(found)
+                    line.send(outcome_of(job, context, task, name))
                 except (TypeError, ValueError, AttributeError) as error:  # it cannot be sent
-                    line.send(Answer(task.number, "failure", reason=str(error), worker=name))
+                    line.send(Outcome(task.number, "failure", None, str(error), name))
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        return  # the caller has all that it asked for, or has gone
+        return None  # the caller has all that it asked for, or has gone
 
 
 if __name__ == "__main__":
