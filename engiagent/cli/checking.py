@@ -129,7 +129,7 @@ class Examiner:
             return
         tasks = ((target, target.path == path, self._before(target)) for target in targets)
         shared = (replace(self, seen={}), with_figures)
-        outcomes = map_runs(_examined_there, tasks, shared=shared, spread=spread)
+        outcomes = map_runs(_examined_there, tasks, spread, shared=shared)
         for target, outcome in zip(targets, outcomes, strict=True):
             if outcome.ok:
                 yield outcome.value

@@ -17,8 +17,10 @@ from engiagent.plant.site import Site
 from engiagent.run.inputs import data_files
 from engiagent.study.live import Variation
 
-FIELDS: Final = ("title", "template", "assets", "name", "columns", "shared_limit")
-PLACE: Final = "a place of the template, as battery.energy_capacity, or home.power* for a factor"
+FIELDS: Final = {"title": "a text", "template": "a file", "assets": "a table"}
+OPTIONAL: Final = {"shared_limit": "the name of a requirement of the template"}
+NAME: Final = "asset"
+"""The column of the table that has names; the others are places of the template."""
 
 
 @dataclass(frozen=True)
@@ -45,43 +47,27 @@ class Fleet:
     @classmethod
     def load(cls, path: Path) -> "Fleet":
         """Read a fleet's file; InputError with the place of what is wrong."""
-        folder, file = path.parent, path.name
-        raw = open_inside(folder, file)
-        stated = loads_yaml(raw.decode("utf-8", errors="replace"), file)
-        if not isinstance(stated, Mapping) or not {*stated} <= {*FIELDS}:
-            found = ", ".join(map(str, stated)) if isinstance(stated, Mapping) else repr(stated)
-            raise InputError("unknown field", file, found=found, expected=", ".join(FIELDS))
-        for key in ("template", "assets", "shared_limit"):
-            if not isinstance(stated.get(key, "" if key == "shared_limit" else None), str):
-                expected = "the name of a requirement" if key == "shared_limit" else "a file"
-                raise InputError(
-                    f"wrong {key}", file, found=str(stated.get(key)), expected=expected
-                )
-        source, assets = stated["template"], stated["assets"]
-        hashes = {file: sha256_bytes(raw), source: sha256_bytes(open_inside(folder, source))}
-        known = Blueprint.is_in(folder / source)
-        blueprint = Blueprint.load(folder / source) if known else _of_plant(folder / source)
-        data = {name: sha256_bytes(open_inside(folder, name)) for name in data_files(blueprint)}
-        table = read_table(folder, assets)
-        names = _names(table.column(str(stated.get("name", "asset"))))
-        others = {c.name: c.name for c in table.columns.values()}
-        others.pop(str(stated.get("name", "asset")))
-        chosen = stated.get("columns", others)
-        if not isinstance(chosen, Mapping) or not chosen:
-            raise InputError("columns name nothing", file, expected=f"{PLACE}: a column")
-        columns = {str(place): table.column(str(column)) for place, column in chosen.items()}
-        variations = tuple(_variation(place, column) for place, column in columns.items())
-        limit = stated.get("shared_limit")
-        identity = f"{blueprint.sha256} {sorted(data.items())} {variations} {limit}"
-        template = Template(blueprint, folder.resolve(), variations, limit, identity)
-        values = np.column_stack([column.numbers() for column in columns.values()])
-        hashes |= {**data, assets: table.sha256}
-        title = str(stated.get("title", path.stem))
-        return cls(title, template, names, values, dict(sorted(hashes.items())))
-
-
-def _of_plant(path: Path) -> Blueprint:
-    return Site.load(path).blueprint()
+        folder, allowed = path.parent, FIELDS | OPTIONAL
+        raw = open_inside(folder, path.name)
+        stated = loads_yaml(raw.decode("utf-8", errors="replace"), path.name)
+        given = stated if isinstance(stated, Mapping) else {}
+        wrong = [name for name, value in given.items() if not isinstance(value, str)]
+        if wrong or not {*FIELDS} <= {*given} <= {*allowed}:
+            expected = ", ".join(f"{name}: {what}" for name, what in allowed.items())
+            raise InputError("this is no fleet", path.name, found=str(stated), expected=expected)
+        source, table = given["template"], read_table(folder, given["assets"])
+        files = {path.name: sha256_bytes(raw), source: sha256_bytes(open_inside(folder, source))}
+        plant = not Blueprint.is_in(folder / source)
+        of = Site.load(folder / source).blueprint() if plant else Blueprint.load(folder / source)
+        data = {name: sha256_bytes(open_inside(folder, name)) for name in sorted(data_files(of))}
+        names = table.column(NAME)
+        columns = [column for column in table.columns.values() if column.name != names.name]
+        variations, limit = tuple(map(_variation, columns)), given.get("shared_limit")
+        identity = f"{of.sha256} {data} {variations} {limit}"
+        template = Template(of, folder.resolve(), variations, limit, identity)
+        values = np.column_stack([column.numbers() for column in columns or [names]])
+        files |= {**data, given["assets"]: table.sha256}
+        return cls(given["title"], template, _names(names), values, dict(sorted(files.items())))
 
 
 def _names(column: TableColumn) -> tuple[str, ...]:
@@ -95,8 +81,9 @@ def _names(column: TableColumn) -> tuple[str, ...]:
     return names
 
 
-def _variation(place: str, column: TableColumn) -> Variation:
-    factor = place.endswith("*")
-    if factor and column.unit_text not in ("", "1"):
+def _variation(column: TableColumn) -> Variation:
+    """Return what a column fills: ``battery.energy_capacity [kWh]``, a factor ``load.power*``."""
+    factor, unit = column.name.endswith("*"), column.unit_text
+    if factor and unit not in ("", "1"):
         raise InputError("a factor has no unit", column.file, found=column.header, expected="none")
-    return Variation(place.removesuffix("*").strip(), (), column.unit_text or None, factor)
+    return Variation(column.name.removesuffix("*").strip(), (), unit or None, factor)

@@ -8,11 +8,10 @@ alone, when they are written as when they are verified.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +20,7 @@ import pyarrow.parquet as pq
 from engiagent.errors import InputError
 from engiagent.fleet.assets import ABOUT, Json
 from engiagent.formulations.values import Floats
+from engiagent.io.files import open_inside
 from engiagent.io.jsontext import loads_strict
 from engiagent.verify.certificate import SEAL, seal_of
 
@@ -61,18 +61,23 @@ class Digest:
     def add(self, part: pa.Table) -> None:
         """Take the next part."""
         self.about, leaves = json.loads(part.schema.metadata[ABOUT]), []
-        for asset, text, why in zip(*(part[n].to_pylist() for n in HEAD), strict=True):
+        for row in part.select(["asset", "certificate", "reason"]).to_pylist():
+            asset, text = row["asset"], row.pop("certificate")
             found = {"verdict": FAILED, SEAL: FAILED} if text is None else json.loads(text)
             self.counts[found["verdict"]] += 1
             leaves.append(sha256(f"{asset}\n{found[SEAL]}".encode()).hexdigest())
             if text is None:
-                self.unanswered.append({"asset": asset, "reason": why})
+                self.unanswered.append(row)
             else:
                 self.answered.append(asset)
                 self._take(asset, found)
         self.roots.append(root(leaves))
-        if "shared" in self.about:
-            self.taken = self.taken + _taken(part, self.about["shared"])
+        terms = self.about.get("terms", ()) if part["verdict"].null_count < len(part) else ()
+        sums = {name: matrix(part[name]).sum(axis=0) for name in {term[1][0] for term in terms}}
+        taken = np.zeros(len(self.about.get("limit", {}).get("at_most", ())))
+        for period, (name, element), factor in terms:
+            taken[period] += factor * sums[name][element]
+        self.taken = self.taken + taken
 
     def _take(self, asset: str, found: Json) -> None:
         self.objective += (found.get("objective") or {}).get("value") or 0.0
@@ -86,46 +91,35 @@ class Digest:
 
     def stated(self, folder: Path) -> Json:
         """Return what the summary states of the parts, and of the columns in a folder."""
-        bound, method = self.bound, "sum of the bounds that the checker proves for each asset"
         found: Json = {
             "counts": dict(sorted(self.counts.items())),
-            "objective": {k: self.about.get(k) for k in ("unit", "sense")}
-            | {"value": self.objective},
+            "objective": {k: self.about.get(k) for k in ("unit", "sense")},
             "unanswered": self.unanswered,
             "margins": self.margins,
             "tree": {"part": PART, "parts": self.roots, "root": root(self.roots)},
         }
-        if "shared" in self.about:
-            limit = np.array(self.about["shared"]["at_most"])
+        found["objective"]["value"] = value = self.objective
+        bound, method = self.bound, "sum of the bounds that the checker proves for each asset"
+        if "limit" in self.about:
+            limit = np.array(self.about["limit"]["at_most"])
             margin = float((limit - self.taken).min())
-            holds = bool(self.answered) and margin >= -TOLERANCE * max(np.abs(limit).max(), 1.0)
-            known = {name: self.about["shared"][name] for name in ("name", "unit", "at_most")}
-            found["shared_limit"] = {**known, "margin": margin, "holds": bool(holds)}
-            bounds = bounds_of_columns(folder / COLUMNS, limit, self.answered)
+            holds = margin >= -TOLERANCE * max(float(np.abs(limit).max()), 1.0)
+            about = {"margin": margin, "holds": holds and bool(self.answered)}
+            found["shared_limit"] = self.about["limit"] | about
             sign = 1.0 if self.about["sense"] == "minimize" else -1.0
+            bounds = bounds_of_columns(folder, limit, self.answered)
             bound, method = sign * max(bounds, default=np.nan), "Lagrangian, from the columns"
-        found["bound"] = None
-        if self.answered and np.isfinite(bound):
-            gap = abs(self.objective - bound) / max(abs(self.objective), 1e-9)
-            found["bound"] = {"value": bound, "gap": gap, "method": method}
+        gap = abs(value - bound) / max(abs(value), 1e-9)
+        known = bool(self.answered) and bool(np.isfinite(bound))
+        found["bound"] = {"value": bound, "gap": gap, "method": method} if known else None
         return found
 
 
-HEAD: Final = ("asset", "certificate", "reason")
-
-
-def _taken(part: pa.Table, shared: Json) -> Floats:
-    """Return what the plans of a part take of the shared limit in each period."""
-    names = dict.fromkeys(name for name, _, _ in shared["terms"])
-    sums = {name: _matrix(part[name]).sum(axis=0) for name in names}
-    terms = [factor * sums[n][k] if sums[n].size else 0.0 for n, k, factor in shared["terms"]]
-    return np.array([sum(terms[a:b]) for a, b in pairwise(shared["starts"])])
-
-
-def _matrix(column: pa.ChunkedArray) -> Floats:
+def matrix(column: pa.ChunkedArray) -> Floats:
     """Return the lists of a column, a row each; those that are absent are left out."""
-    flat, rows = column.combine_chunks().flatten().to_numpy(), len(column) - column.null_count
-    return np.asarray(flat, np.float64).reshape(rows, -1) if rows else np.zeros((0, 0))
+    flat, rows = column.combine_chunks().flatten(), len(column) - column.null_count
+    values = np.asarray(flat.to_numpy(zero_copy_only=False), np.float64)
+    return values.reshape(rows, len(flat) // max(rows, 1))
 
 
 def write_columns(folder: Path, prices: Floats, names: list[str], found: Floats) -> None:
@@ -138,16 +132,10 @@ def write_columns(folder: Path, prices: Floats, names: list[str], found: Floats)
     pq.write_table(table, folder / COLUMNS / f"round-{number:03}.parquet", compression="zstd")
 
 
-def given_by(folder: Path, shares: Floats, member: Any) -> Floats:
-    """Return how much of the shared limit a mix of the rounds' plans gives each asset (n, periods).
-
-    ``shares``: of the rounds in the mix of each group; ``member``: the group of each asset.
-    """
-    total: Any = 0.0
-    for number, share in enumerate(shares):
-        table = pq.read_table(folder / COLUMNS / f"round-{number:03}.parquet", columns=["taken"])
-        total = total + share[member][:, None] * _matrix(table["taken"])
-    return np.asarray(total)
+def read_columns(folder: Path, *names: str) -> Iterator[pa.Table]:
+    """Yield columns of the rounds in their order."""
+    for file in sorted((folder / COLUMNS).glob("round-*.parquet")):
+        yield pq.read_table(file, columns=list(names))
 
 
 def bounds_of_columns(folder: Path, limit: Floats, answered: list[str]) -> Iterator[float]:
@@ -158,8 +146,7 @@ def bounds_of_columns(folder: Path, limit: Floats, answered: list[str]) -> Itera
     Lagrangian duality: no plans within the limit b cost less. A round in which an asset is absent
     proves nothing.
     """
-    for file in sorted(folder.glob("round-*.parquet")):
-        table = pq.read_table(file, columns=["asset", "bound"])
+    for table in read_columns(folder, "asset", "bound"):
         prices = np.array(json.loads(table.schema.metadata[b"prices"]))
         if table["asset"].to_pylist() == answered and prices.min() >= 0:
             yield float(table["bound"].to_numpy().sum()) - float(prices @ limit)
@@ -167,20 +154,17 @@ def bounds_of_columns(folder: Path, limit: Floats, answered: list[str]) -> Itera
 
 def read_summary(folder: Path) -> Json:
     """Return a fleet's summary; InputError when it is none."""
-    place = folder / SUMMARY
-    if not place.is_file():
-        raise InputError("there is no fleet's summary", str(place), expected=SUMMARY)
-    found = loads_strict(place.read_text("utf-8"), str(place))
+    found = loads_strict(open_inside(folder, SUMMARY).decode(), str(folder / SUMMARY))
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        raise InputError("no fleet's summary", str(place), expected=f'"schema": "{SCHEMA}"')
+        raise InputError("no fleet's summary", str(folder), expected=f'"schema": "{SCHEMA}"')
     return found
 
 
 def verify_fleet(folder: Path) -> list[str]:
-    """Return what does not hold of a stored fleet; the summary is computed again from its parts.
+    """Return what does not hold of a stored fleet; nothing is solved.
 
-    The seal of every certificate, what stands beside it, and all that the summary states of the
-    parts, bound and shared limit too; nothing is solved.
+    The seals of summary and certificates, what stands beside a certificate, and all that the
+    summary states of the parts, which is computed again.
     """
     stated, digest = read_summary(folder), Digest()
     content = {key: value for key, value in stated.items() if key != SEAL}
@@ -188,27 +172,18 @@ def verify_fleet(folder: Path) -> list[str]:
     for file in sorted((folder / PLANS).glob("part-*.parquet")):
         part = pq.read_table(file)
         digest.add(part)
-        rows = part.select(["asset", "certificate", "verdict", "objective"]).to_pylist()
-        wrong += [f"the certificate of {row['asset']}" for row in rows if not _is_whole(row)]
-    return wrong + list(_astray(digest.stated(folder), stated))
-
-
-def _is_whole(row: Json) -> bool:
-    if row["certificate"] is None:
-        return row["verdict"] is None
-    found = json.loads(row["certificate"])
-    seal, goal = found.pop(SEAL), (found.get("objective") or {}).get("value")
-    same = (found["verdict"], goal) == (row["verdict"], row["objective"])
-    return same and seal == seal_of(found)
-
-
-def _astray(found: Mapping[str, Any], stated: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in json.loads(json.dumps(found)).items():
+        for row in part.select(["asset", "certificate", "verdict", "objective"]).to_pylist():
+            found = json.loads(row["certificate"] or '{"verdict": null}')
+            goal, seal = (found.get("objective") or {}).get("value"), found.pop(SEAL, None)
+            whole = seal == seal_of(found) if seal else row["certificate"] is None
+            if not whole or (found["verdict"], goal) != (row["verdict"], row["objective"]):
+                wrong.append(f"the certificate of {row['asset']}")
+    for name, value in digest.stated(folder).items():
         other = stated.get(name)
         if name == "shared_limit" and isinstance(other, dict):
             other = {key: other.get(key) for key in value}
-        if value != other:
-            yield f"{name.replace('_', ' ')}, which is {value}"
+        wrong += [] if value == other else [f"{name.replace('_', ' ')}, which is {value}"]
+    return wrong
 
 
 def open_plans(folder: Path) -> "xarray.Dataset":
@@ -221,6 +196,6 @@ def open_plans(folder: Path) -> "xarray.Dataset":
     found: Json = {n: ("asset", table[n].to_numpy()) for n in ("objective", "bound")}
     for name, dims in about["dims"].items():
         data = np.full((len(names), *(len(about["axes"][dim]) for dim in dims)), np.nan)
-        data[known] = _matrix(table[name]).reshape(-1, *data.shape[1:])
+        data[known] = matrix(table[name]).reshape(-1, *data.shape[1:])
         found[name] = (("asset", *dims), data, {"units": about["units"][name]})
     return xarray.Dataset(found, coords={"asset": names, **about["axes"]})

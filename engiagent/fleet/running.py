@@ -2,7 +2,7 @@
 
 import contextlib
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,23 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engiagent import __version__
-from engiagent.fleet.assets import Ask, Json, Planner, answer, unpacked
+from engiagent.fleet import results
+from engiagent.fleet.assets import Ask, Json, Planner, answer
 from engiagent.fleet.coupled import Decomposition, decompose, group_of
 from engiagent.fleet.description import Fleet
-from engiagent.fleet.results import (
-    COLUMNS,
-    PART,
-    PLANS,
-    SCHEMA,
-    SUMMARY,
-    Digest,
-    given_by,
-    write_columns,
-)
 from engiagent.formulations.values import Floats
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
-from engiagent.scale import Ledger, Outcome, Runs, Spread
+from engiagent.scale import DEFAULT, Ledger, Outcome, Runs, Spread
+from engiagent.scale.work import Job
 from engiagent.solvers.result import SolveOptions
 from engiagent.verify.certificate import SEAL, seal_of
 
@@ -40,11 +32,11 @@ LEDGER: Final = "ledger.sqlite"
 class How:
     """Where and how long a fleet is planned."""
 
-    spread: Spread = field(default_factory=Spread)
+    spread: Spread = DEFAULT
     options: SolveOptions = field(default_factory=SolveOptions)
     gap: float = 1e-3  # between a coupled fleet's cost and its bound, relative to the cost
     rounds: int = 100  # of the price decomposition, at most
-    on_text: Callable[[str], None] | None = None  # called with how far it is
+    on_text: Callable[[str], object] | None = None  # called with how far it is
 
 
 def run_fleet(fleet: Fleet, out: Path, how: How | None = None) -> Json:
@@ -52,19 +44,13 @@ def run_fleet(fleet: Fleet, out: Path, how: How | None = None) -> Json:
 
     Started again in the same folder, it goes on where it was cut off.
     """
-    how, template = how or How(), fleet.template
-    shared = (template, how.options)
-    planner = Planner(shared)  # refuses here what no worker could take
+    how = how or How()
+    given = (fleet.template, how.options)
+    planner = Planner(given)  # refuses here what no worker could take
+    job, identity = Job(answer, Planner, given), f"{fleet.template.identity} {how.options}"
     with (
         Ledger(out / LEDGER) as ledger,
-        Runs(
-            answer,
-            setup=Planner,
-            shared=shared,
-            spread=how.spread,
-            ledger=ledger,
-            identity=f"{template.identity} {how.options}",
-        ) as runs,
+        contextlib.closing(Runs(job, how.spread, ledger, identity)) as runs,
     ):
         return _Run(fleet, out, how, runs, planner).result()
 
@@ -93,47 +79,41 @@ class _Run:
 
     def result(self) -> Json:
         """Return the summary."""
-        asks, state, notes = self.asked(), Decomposition(), []
+        asks: Iterable[Ask] = self.asked()
+        state, notes = (
+            Decomposition(),
+            ["the numbers of the table count as given; no text was read"],
+        )
         if self.fleet.template.limit is not None:
             state = self.decomposed()
             if state.shares is None:
                 why = "no plans of all assets keep the shared limit"
+                notes.append(f"{why}; the least excess that was found is {state.excess:.6g}")
                 self.left_out |= dict.fromkeys((ask.name for ask in self.asked()), why)
-                notes.append(f"the least excess that was found is {state.excess:.6g}")
             asks = self.within(state.shares)
-        digest = self.written(self.runs.map(asks))
-        content: Json = {
-            "schema": SCHEMA,
-            "engiagent": __version__,
-            "title": self.fleet.title,
-            "inputs": dict(self.fleet.inputs),
-            "assets": len(self.fleet.names),
-            "notes": ["the numbers of the table count as given; no text was read", *notes],
-            **digest.stated(self.out),
-        }
-        if "shared_limit" in content:
-            content["shared_limit"] |= {"rounds": state.rounds, "prices": state.best}
+        stated = self.written(self.runs.map(asks)).stated(self.out)
+        if "shared_limit" in stated:
+            stated["shared_limit"] |= {"rounds": state.rounds, "prices": state.best}
+        content: Json = {"schema": results.SCHEMA, "engiagent": __version__, "notes": notes}
+        content |= {"title": self.fleet.title, "inputs": dict(self.fleet.inputs)}
+        content |= {"assets": len(self.fleet.names), **stated}
         content[SEAL] = seal_of(content)
-        write_atomic(self.out / SUMMARY, dumps_canonical(content))
+        write_atomic(self.out / results.SUMMARY, dumps_canonical(content))
         return content
 
-    def written(self, found: Iterator[Outcome]) -> Digest:
+    def written(self, found: Iterator[Outcome]) -> results.Digest:
         """Write the plans as they come, and return what they come to."""
-        digest, schema, rows = Digest(), self.planner.schema, []
-        shutil.rmtree(self.out / PLANS, ignore_errors=True)
-        (self.out / PLANS).mkdir(parents=True)
+        digest, rows, folder = results.Digest(), [], self.out / results.PLANS
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
         for done, name in enumerate(self.fleet.names, 1):
             reason = self.left_out.get(name)
-            outcome = next(found) if reason is None else Outcome(0, reason=reason)
-            if outcome.ok:
-                rows.append(unpacked(outcome.value, schema))
-            else:
-                absent = {"asset": name, "reason": outcome.reason}
-                rows.append(pa.RecordBatch.from_pylist([absent], schema=schema))
-            if len(rows) == PART or done == len(self.fleet.names):
-                part, rows = pa.Table.from_batches(rows, schema).combine_chunks(), []
-                file = self.out / PLANS / f"part-{len(digest.roots):05}.parquet"
-                pq.write_table(part, file, compression="zstd")
+            outcome = next(found) if reason is None else Outcome(0, "error", reason=reason)
+            rows.append(outcome.value or {"asset": name, "reason": outcome.reason})
+            if len(rows) == results.PART or done == len(self.fleet.names):
+                part, rows = pa.Table.from_pylist(rows, self.planner.schema), []
+                place = folder / f"part-{len(digest.roots):05}.parquet"
+                pq.write_table(part, place, compression="zstd")
                 digest.add(part)
             if done % 50 == 0:
                 self.say(f"{done} of {len(self.fleet.names)} assets")
@@ -144,7 +124,7 @@ class _Run:
         price = 10 * float(np.abs(self.planner.live.program.cost).max(initial=0.0)) or 1.0
         how, limit = self.how, self.planner.limit
         while asked := list(self.asked()):
-            shutil.rmtree(self.out / COLUMNS, ignore_errors=True)
+            shutil.rmtree(self.out / results.COLUMNS, ignore_errors=True)
             given = (partial(self._columns, asked), limit, group_of(len(asked)), price)
             with contextlib.suppress(_LeftOutError):  # then the rounds begin again without them
                 return decompose(*given, gap=how.gap, rounds=how.rounds, on_round=self._tell)
@@ -155,21 +135,24 @@ class _Run:
         self.say(f"round {state.rounds}: bound {state.bound:.6g}, {so_far}")
 
     def _columns(self, asked: list[Ask], prices: Floats) -> tuple[Floats, Floats, Floats]:
-        text = prices.tobytes().hex()
-        found = list(self.runs.map(ask._replace(prices=text) for ask in asked))
+        at = tuple(prices.tolist())
+        found = list(self.runs.map(ask._replace(prices=at) for ask in asked))
         lost = {a.name: o.reason for a, o in zip(asked, found, strict=True) if not o.ok}
         if lost:
             self.left_out |= lost
             raise _LeftOutError
-        columns = np.frombuffer(b"".join(o.value for o in found)).reshape(len(asked), -1)
-        write_columns(self.out, prices, [ask.name for ask in asked], columns)
+        columns = np.array([outcome.value for outcome in found])
+        results.write_columns(self.out, prices, [ask.name for ask in asked], columns)
         return columns[:, 0], columns[:, 1], columns[:, 2:]
 
     def within(self, shares: Floats | None) -> Iterator[Ask]:
-        """Yield each asset with what the mix gives it of the limit; none where there is no mix."""
+        """Yield each asset with what a mix of the rounds' plans gives it of the limit."""
         asked = list(self.asked())
-        if shares is not None:
-            for ask, most in zip(
-                asked, given_by(self.out, shares, group_of(len(asked))), strict=True
-            ):
-                yield ask._replace(most=most.tobytes().hex())
+        if shares is None:
+            return
+        member, most = group_of(len(asked)), np.zeros((len(asked), self.planner.limit.size))
+        rounds = results.read_columns(self.out, "taken")  # the last may be in no mix
+        for share, table in zip(shares, rounds, strict=False):
+            most += share[member][:, None] * results.matrix(table["taken"])
+        for ask, given in zip(asked, most, strict=True):
+            yield ask._replace(most=tuple(given.tolist()))

@@ -1,8 +1,8 @@
 """Workers of ``dask.distributed``.
 
-Each Dask worker runs its tasks in a process of its own below it, by :class:`Runs`: what ends that
-process, or the time limit, is an answer, and the Dask worker lives on. What ends the Dask
-worker itself is left to Dask, which gives its tasks to another one.
+Each Dask worker runs its tasks in a process of its own below it: what ends that process, or the
+time limit, is an outcome, and the Dask worker lives on. What ends the Dask worker itself is left to
+Dask, which gives its tasks to another one.
 """
 
 import contextlib
@@ -39,8 +39,7 @@ def run_chunk(
         if hasattr(_HERE, "runs"):
             _HERE.runs.close()
         here = replace(spread, scheduler=None, workers=1)
-        given: Any = {"setup": job.setup, "shared": job.shared, "folder": job.folder}
-        _HERE.mark, _HERE.runs = mark, Runs(job.function, spread=here, attempts=1, **given)
+        _HERE.mark, _HERE.runs = mark, Runs(job, here, attempts=1)
     found = zip(tasks, _HERE.runs.map(task.given for task in tasks), strict=True)
     return [outcome._replace(number=task.number, worker=worker) for task, outcome in found]
 
@@ -51,33 +50,30 @@ class Cluster:
     seconds = 0.2  # a task of Dask costs 1.6 ms
 
     def __init__(self, address: str, job: Job, spread: Spread) -> None:
-        try:
-            from distributed import Client, LocalCluster
-        except ModuleNotFoundError:
-            expected = 'pip install "engiagent[scale]"'
-            raise InputError("--scheduler needs dask.distributed", expected=expected) from None
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._futures: dict[Any, list[Task]] = {}
-        self._ending = contextlib.ExitStack()
         kind, _, count = address.partition(":")
         where: Any = {"address": address}
         if kind == "local" and count.isdigit() and int(count):
-            alone: Any = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
-            where = {"address": self._ending.enter_context(LocalCluster(int(count), **alone))}
-        elif "://" not in address:
-            if not Path(address).is_file():
-                raise InputError("no such scheduler", found=address, expected=EXPECTED)
+            where = {"n_workers": int(count), "threads_per_worker": 1, "memory_limit": 0}
+            where["dashboard_address"] = None
+        elif Path(address).is_file():
             where = {"scheduler_file": address}
+        elif "://" not in address:
+            raise InputError("no such scheduler", found=address, expected=EXPECTED)
         try:
-            client: Any = Client(timeout=PATIENCE, set_as_default=False, **where)
-            self._client = self._ending.enter_context(client)
-            client.wait_for_workers(1, timeout=PATIENCE)
-            # In a list, lest it be taken for many things to be scattered.
-            [self._job] = client.scatter([job], broadcast=True, hash=False)
+            from distributed import Client
+
+            self._client: Any = Client(timeout=PATIENCE, set_as_default=False, **where)
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except ModuleNotFoundError:
+            expected = 'pip install "engiagent[scale]"'
+            raise InputError("--scheduler needs dask.distributed", expected=expected) from None
         except (OSError, TimeoutError) as error:
-            self.close()
             text = f"no scheduler with workers answers: {str(error).splitlines()[0][:200]}"
             raise InputError(text, found=address, expected=EXPECTED) from None
+        # In a list, lest it be taken for many things to be scattered.
+        [self._job] = self._client.scatter([job], broadcast=True, hash=False)
         self._more = (uuid4().hex, spread, versions())
 
     def free(self, avoid: str | None) -> bool:
@@ -113,4 +109,4 @@ class Cluster:
         """Leave the scheduler; end what was started here."""
         for future in self._futures:
             future.cancel()
-        self._ending.close()
+        self._client.close()

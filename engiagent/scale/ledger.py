@@ -1,7 +1,6 @@
 """What is done already: a SQLite file of values by the hash of their inputs."""
 
 import json
-import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Self
@@ -9,7 +8,12 @@ from typing import Any, Final, Self
 from engiagent.errors import InputError
 from engiagent.io.jsontext import loads_strict
 
-_TABLE: Final = "CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, value) WITHOUT ROWID"
+_BEGIN: Final = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=NORMAL",  # a power cut may take the last values, which are found again
+    "CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
+    "SELECT key, value FROM runs LIMIT 1",
+)
 
 
 class Ledger:
@@ -18,19 +22,15 @@ class Ledger:
     A value is bytes, whose form is their reader's to check, or what JSON has.
     """
 
-    INTERVAL: Final = 0.2
-    """Seconds of values that a power cut may take."""
-
     def __init__(self, path: Path) -> None:
         import sqlite3  # here, since help and short commands are quicker without it
 
-        self._path, self._stored = path, time.monotonic()
+        self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._base = sqlite3.connect(path)
-            for text in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", _TABLE):
+            self._base = sqlite3.connect(path, isolation_level=None)
+            for text in _BEGIN:
                 self._base.execute(text)
-            len(self)
         except (OSError, sqlite3.Error) as error:
             text, expected = f"cannot use the ledger: {error}", "a ledger, or a path for a new one"
             raise InputError(text, str(path), expected=expected) from None
@@ -48,19 +48,12 @@ class Ledger:
         return loads_strict(str(row[0]), str(self._path))
 
     def put(self, key: str, value: Any) -> None:
-        """Store a value, on the disk within :attr:`INTERVAL`."""
+        """Store a value."""
         stored = value if isinstance(value, bytes) else json.dumps(value, allow_nan=False)
         self._base.execute("INSERT OR REPLACE INTO runs VALUES (?, ?)", (key, stored))
-        if time.monotonic() - self._stored > self.INTERVAL:
-            self._base.commit()
-            self._stored = time.monotonic()
-
-    def __len__(self) -> int:
-        return int(self._base.execute("SELECT count(key) FROM runs").fetchone()[0])
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._base.commit()
         self._base.close()

@@ -7,10 +7,10 @@ a hang and memory are the caller's own.
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from engiagent import __version__
 from engiagent.errors import InputError
@@ -25,63 +25,34 @@ AHEAD: Final = 4_096
 """Tasks that may be done before the first that is not: it bounds what the driver holds."""
 MOST: Final = 256
 """Tasks in one message to a worker."""
-Pool: TypeAlias = "_Here | Processes | Cluster"
-"""Workers: whether one is ``free``, ``submit`` tasks to it, ``wait`` for outcomes, ``close``."""
-
-
-class _Here:
-    """The process of the caller as the only worker."""
-
-    seconds = 0.0
-
-    def __init__(self, job: Job) -> None:
-        self._job, self._context = job, job.context()
-        self._tasks: Sequence[Task] = ()
-
-    def free(self, avoid: str | None) -> bool:
-        return not self._tasks
-
-    def submit(self, tasks: Sequence[Task]) -> None:
-        self._tasks = tasks
-
-    def wait(self) -> Iterator[Outcome]:
-        tasks, self._tasks = self._tasks, ()
-        return (outcome_of(self._job, self._context, task, "here") for task in tasks)
-
-    def close(self) -> None:
-        self._tasks = ()
 
 
 class Runs:
     """Maps of one function, one after the other, that share their workers.
 
-    ``function(context, task)`` is called for every task. ``setup(shared)`` is called once on each
-    worker and gives the context; without it that is ``shared``. Both functions stand at the top of
-    a module. ``ledger``: where values are stored and taken from; JSON has to have the tasks then.
-    ``identity``: what their keys say of ``shared``, which otherwise JSON has to have too.
+    ``ledger``: where values are stored and taken from; JSON has to have the tasks then.
+    ``identity``: what their keys say of what is shared, which otherwise JSON has to have too.
     """
 
     def __init__(
         self,
-        function: Callable[[Any, Any], Any],
-        *,
-        setup: Callable[[Any], Any] | None = None,
-        shared: Any = None,
+        job: Job,
         spread: Spread = DEFAULT,
         ledger: Ledger | None = None,
         identity: str | None = None,
-        folder: str | None = None,
         attempts: int = 2,
     ) -> None:
-        for item in filter(None, (function, setup)):
+        for item in filter(None, (job.function, job.setup)):
             if item.__module__ == "__main__" or "<" in item.__qualname__:
                 text, expected = "cannot be sent to workers", "one at the top of an own module"
                 raise InputError(f"{item.__qualname__} {text}", expected=expected)
-        self._job = Job(function, setup, shared, folder or os.getcwd())
+        self._job = job._replace(folder=job.folder or os.getcwd())
         self._spread, self._ledger, self._attempts = spread, ledger, attempts
-        self._pool: Pool | None = None
-        name = f"{__version__} {function.__module__}.{function.__qualname__}"
-        about = shared if identity is None else identity
+        self._begun = False
+        self._pool: Processes | Cluster | None = None  # None for this process
+        self._context: Any = None  # in this process
+        name = f"{__version__} {job.function.__module__}.{job.function.__qualname__}"
+        about = job.shared if identity is None else identity
         self._base = "" if ledger is None else ledger.key(name, about)
 
     def map(self, tasks: Iterable[Any]) -> Iterator[Outcome]:
@@ -100,8 +71,8 @@ class Runs:
             while given in self._done:
                 yield self._done.pop(given)
                 given += 1
-            if self._out and self._pool is not None:
-                for found in self._pool.wait():
+            if self._out:
+                for found in self._pool.wait() if self._pool else self._run():
                     self._take(found)
 
     def _task(self, number: int, given: Any) -> Task:
@@ -120,41 +91,50 @@ class Runs:
 
     def _submit(self) -> None:
         """Give tasks to free workers, which are started when the first task needs one."""
-        if self._pool is None:
+        if not self._begun:
             self._again.extend(self._read(FEW + 1))
             if not self._again:
                 return
-            self._pool = self._started(len(self._again))
+            self._start(len(self._again))
         for _ in range(len(self._again)):
             task = self._again.popleft()
-            if self._pool.free(task.avoid):
+            if self._free(task.avoid):
                 self._give([task])  # alone, since it may end its worker
             else:
                 self._again.append(task)
-        size = int(self._pool.seconds / self._mean) if self._mean else 1
-        while self._more and not self._again and self._pool.free(None):
+        size = int(self._pool.seconds / self._mean) if self._pool and self._mean else 1
+        while self._more and not self._again and self._free(None):
             size = min(max(size, 1), MOST, AHEAD - len(self._out) - len(self._done))
             tasks = self._read(size) if size > 0 else []
             if not tasks:
                 return  # the caller takes what there is first
             self._give(tasks)
 
-    def _give(self, tasks: list[Task]) -> None:
-        assert self._pool is not None
-        self._out |= {task.number: task for task in tasks}
-        self._pool.submit(tasks)
-
-    def _started(self, count: int) -> Pool:
-        spread = self._spread
+    def _start(self, count: int) -> None:
+        spread, self._begun = self._spread, True
         if spread.is_here(count):
-            return _Here(self._job)
-        if spread.scheduler is not None:
+            self._context = self._job.context()
+        elif spread.scheduler is not None:
             from engiagent.scale.cluster import Cluster  # Dask takes half a second
 
-            return Cluster(spread.scheduler, self._job, spread)
-        known = getattr(os, "sched_getaffinity", None)  # the cores that this process may use
-        cores = len(known(0)) if known else os.cpu_count() or 1
-        return Processes(min(spread.workers or cores, count), self._job, spread)
+            self._pool = Cluster(spread.scheduler, self._job, spread)
+        else:
+            known = getattr(os, "sched_getaffinity", None)  # the cores that this process may use
+            cores = len(known(0)) if known else os.cpu_count() or 1
+            self._pool = Processes(min(spread.workers or cores, count), self._job, spread)
+
+    def _free(self, avoid: str | None) -> bool:
+        return self._pool.free(avoid) if self._pool else not self._out
+
+    def _give(self, tasks: list[Task]) -> None:
+        self._out |= {task.number: task for task in tasks}
+        if self._pool:
+            self._pool.submit(tasks)
+
+    def _run(self) -> Iterator[Outcome]:
+        """Run the tasks that are out in this process."""
+        for task in list(self._out.values()):
+            yield outcome_of(self._job, self._context, task, "here")
 
     def _take(self, found: Outcome) -> None:
         task = self._out.pop(found.number)
@@ -171,13 +151,23 @@ class Runs:
 
     def close(self) -> None:
         """End what was started."""
-        if self._pool is not None:
+        if self._pool:
             self._pool.close()
 
 
 def map_runs(
-    function: Callable[[Any, Any], Any], tasks: Iterable[Any], **given: Any
+    function: Callable[[Any, Any], Any],
+    tasks: Iterable[Any],
+    spread: Spread = DEFAULT,
+    *,
+    shared: Any = None,
+    setup: Callable[[Any], Any] | None = None,
+    ledger: Ledger | None = None,
 ) -> Iterator[Outcome]:
-    """Yield the outcome of every task of one map; ``given`` as in :class:`Runs`."""
-    with closing(Runs(function, **given)) as runs:
+    """Yield the outcome of ``function(context, task)`` for every task, in the order of the tasks.
+
+    ``setup(shared)`` is called once on each worker and gives the context; without it that is
+    ``shared``. Both functions stand at the top of a module.
+    """
+    with closing(Runs(Job(function, setup, shared), spread, ledger)) as runs:
         yield from runs.map(tasks)

@@ -17,7 +17,7 @@ from engiagent.scale.work import Job, Outcome, Spread, Task
 from engiagent.solvers.isolation import REFUSED_MEMORY, interpreter, kill, tail
 
 POLL: Final = 0.1
-STARTS: Final = 3
+STARTS: Final = 2
 """How often a worker may end before it is ready."""
 
 
@@ -97,21 +97,16 @@ class Processes:
         for child in list(self._children):
             try:
                 while child.line in ready and child.line.poll():
-                    yield from self._received(child, child.line.recv())
+                    found, child.since = child.line.recv(), time.monotonic()
+                    if found == worker.READY:
+                        child.ready, self._starts = True, 0
+                        continue
+                    child.tasks.popleft()
+                    yield found
             except (EOFError, ConnectionResetError):
                 yield from self._ended(child)
             else:
                 yield from self._ended(child) if child.is_late() else ()
-
-    def _received(self, child: _Child, found: Outcome | str) -> Iterator[Outcome]:
-        child.since = time.monotonic()
-        if isinstance(found, Outcome):
-            child.tasks.popleft()
-            yield found
-        elif found:
-            raise EngiagentError(found)
-        else:
-            child.ready, self._starts = True, 0
 
     def _ended(self, child: _Child) -> Iterator[Outcome]:
         """Yield what a worker leaves behind: its first task is why it ended, others are lost."""
@@ -126,6 +121,8 @@ class Processes:
 
     def close(self) -> None:
         """End all workers."""
-        while self._children:
-            self._children[-1].process.kill()
-            self._children.pop().end()
+        for child in self._children:
+            child.process.kill()
+            child.process.wait()
+            child.line.close()
+            child.stderr.close()

@@ -47,10 +47,10 @@ DEFAULT: Final = Spread()
 class Job(NamedTuple):
     """What all tasks of a map have in common."""
 
-    function: Callable[[Any, Any], Any]
-    setup: Callable[[Any], Any] | None
-    shared: Any
-    folder: str  # the caller's, which paths of tasks are relative to
+    function: Callable[[Any, Any], Any]  # of the context and a task
+    setup: Callable[[Any], Any] | None = None  # gives the context, once on each worker
+    shared: Any = None  # what is set up, or without a set-up the context
+    folder: str = ""  # the caller's, which paths of tasks are relative to
 
     def context(self) -> Any:
         """Return what the function is called with besides each task."""

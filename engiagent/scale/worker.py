@@ -11,9 +11,10 @@ import sys
 from multiprocessing.connection import Connection
 from typing import Any
 
-from engiagent.errors import EngiagentError
-from engiagent.scale.work import Outcome, outcome_of
+from engiagent.scale.work import outcome_of
 from engiagent.solvers.worker import die_with, limit_memory
+
+READY = "ready"
 
 
 def main() -> None:
@@ -24,22 +25,16 @@ def main() -> None:
     line: Connection[Any, Any] = Connection(int(sys.argv[1]))
     try:
         name, job, memory_mb = line.recv()
-        try:
-            os.chdir(job.folder)
-            context = job.context()
-        except (EngiagentError, OSError) as error:
-            return line.send(str(error))
+        os.chdir(job.folder)
+        context = job.context()
         if memory_mb is not None:
             limit_memory(memory_mb)
-        line.send("")
+        line.send(READY)
         while True:
             for task in line.recv():
-                try:
-                    line.send(outcome_of(job, context, task, name))
-                except (TypeError, ValueError, AttributeError) as error:  # it cannot be sent
-                    line.send(Outcome(task.number, "failure", None, str(error), name))
+                line.send(outcome_of(job, context, task, name))
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        return None  # the caller has all that it asked for, or has gone
+        return  # the caller has all that it asked for, or has gone
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from engiagent.fleet.assets import Planner
+from engiagent.fleet.assets import Ask, Planner
 from engiagent.fleet.description import Fleet
 from engiagent.solvers.result import SolveOptions
 
@@ -63,9 +63,7 @@ def whole(fleet: Fleet) -> float:
     rows = np.r_[planner.rows]
     blocks, flows, parts = [], [], []
     for values in fleet.values.tolist():
-        pairs = zip(fleet.template.variations, values, strict=True)
-        new = {item.name: planner.live.moved(item, value) for item, value in pairs}
-        program = planner.live.program_at(new)
+        program = planner.program(Ask("", tuple(values)))
         data: Any = (program.row_values, program.row_columns, program.row_starts)
         matrix = sp.csr_array(data, (program.row_starts.size - 1, program.cost.size)).copy()
         own = np.setdiff1d(np.arange(matrix.shape[0]), rows)

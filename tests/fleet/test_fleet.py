@@ -186,13 +186,12 @@ def test_the_tree_depends_on_every_leaf_and_on_their_order() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("template: home.yaml", "plant: home.yaml", "unknown field"),
+        ("template: home.yaml", "plant: home.yaml", "this is no fleet"),
         ("assets: homes.csv", "assets: other.csv", "other.csv is not there"),
-        ("title: Homes", "columns: {battery.size: home.power*}", "battery has no size"),
-        ("title: Homes", "shared_limit: road", "no such requirement; found road"),
-        ("title: Homes", "shared_limit: full", "no upper limit"),
-        ("title: Homes", "shared_limit: {of: 3 kW}", "the name of a requirement"),
-        ("title: Homes", "name: home", "homes.csv"),
+        ("title: Homes", "columns: {battery.size: home.power*}", "this is no fleet"),
+        ("title: Homes", "title: Homes\nshared_limit: road", "no such requirement; found road"),
+        ("title: Homes", "title: Homes\nshared_limit: full", "no upper limit"),
+        ("title: Homes", "title: Homes\nshared_limit: {of: 3 kW}", "the name of a requirement"),
     ],
 )
 def test_wrong_fleets_are_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
