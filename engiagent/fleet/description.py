@@ -17,8 +17,8 @@ from engiagent.plant.site import Site
 from engiagent.run.inputs import data_files
 from engiagent.study.live import Variation
 
-FIELDS: Final = {"title": "a text", "template": "a file", "assets": "a table"}
-OPTIONAL: Final = {"shared_limit": "the name of a requirement of the template"}
+FIELDS: Final = {"template": "a file", "assets": "a table"}
+OPTIONAL: Final = {"title": "a text", "shared_limit": "a requirement of the template"}
 NAME: Final = "asset"
 """The column of the table that has names; the others are places of the template."""
 
@@ -67,7 +67,8 @@ class Fleet:
         template = Template(of, folder.resolve(), variations, limit, identity)
         values = np.column_stack([column.numbers() for column in columns or [names]])
         files |= {**data, given["assets"]: table.sha256}
-        return cls(given["title"], template, _names(names), values, dict(sorted(files.items())))
+        title = given.get("title", path.stem)
+        return cls(title, template, _names(names), values, dict(sorted(files.items())))
 
 
 def _names(column: TableColumn) -> tuple[str, ...]:

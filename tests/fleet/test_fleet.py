@@ -191,7 +191,7 @@ def test_the_tree_depends_on_every_leaf_and_on_their_order() -> None:
         ("title: Homes", "columns: {battery.size: home.power*}", "this is no fleet"),
         ("title: Homes", "title: Homes\nshared_limit: road", "no such requirement; found road"),
         ("title: Homes", "title: Homes\nshared_limit: full", "no upper limit"),
-        ("title: Homes", "title: Homes\nshared_limit: {of: 3 kW}", "the name of a requirement"),
+        ("title: Homes", "title: Homes\nshared_limit: {of: 3 kW}", "a requirement of the template"),
     ],
 )
 def test_wrong_fleets_are_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
