@@ -182,17 +182,15 @@ def check(
         out=out,
         proofs=Proofs(exact, second_solver),
         disturb=noise,
+        spread=Spread(scheduler, workers),
         certificate=certificate,
     )
     for file in (junit, summary):
         if file is not None:
             _make_folder(file.parent)
     results: list[CheckResult] = []
-    spread = Spread(scheduler, workers)
     for path, solution in product(paths, solutions or (None,)):
-        for result in replace(examiner, solution=solution).examine(
-            path, spread, with_figures=as_json
-        ):
+        for result in replace(examiner, solution=solution).examine(path, with_figures=as_json):
             shown = replace(result, path=str(solution)) if len(solutions) > 1 else result
             results.append(shown)
             tell(shown)

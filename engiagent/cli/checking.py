@@ -105,6 +105,7 @@ class Examiner:
     out: Path | None = None  # a new folder in which the check of an external schedule is stored
     proofs: Proofs = PLAIN  # what is asked beyond the plain check
     disturb: Disturbances | None = None  # what turns out another way in runs beside the check
+    spread: Spread = DEFAULT  # where targets are checked, or of one target the runs of ``disturb``
     certificate: Path | None = None  # a stored certificate, which the result then has to be
     # of a run that is checked again: what an engine took from its text, what a new meeting of its
     # two readings shows, and the values that the user had set
@@ -116,20 +117,18 @@ class Examiner:
 
     # -- which ------------------------------------------------------------------------------------
 
-    def examine(
-        self, path: Path, spread: Spread = DEFAULT, *, with_figures: bool = False
-    ) -> Iterator[CheckResult]:
+    def examine(self, path: Path, *, with_figures: bool = False) -> Iterator[CheckResult]:
         """Yield one result for a path, or one for all that there is to check below a folder.
 
         ``with_figures``: whether key figures are wanted, which are found with each result then.
         """
         targets = self._targets(path)
-        if spread.is_here(len(targets)):
+        if len(targets) == 1 or self.spread.is_here(len(targets)):
             yield from (self._timed(target, alone=target.path == path) for target in targets)
             return
         tasks = ((target, target.path == path, self._before(target)) for target in targets)
-        shared = (replace(self, seen={}), with_figures)
-        outcomes = map_runs(_examined_there, tasks, spread, shared=shared)
+        shared = (replace(self, seen={}, spread=DEFAULT), with_figures)
+        outcomes = map_runs(_examined_there, tasks, self.spread, shared=shared)
         for target, outcome in zip(targets, outcomes, strict=True):
             if outcome.ok:
                 yield outcome.value
@@ -295,6 +294,7 @@ class Examiner:
             requirements=self.requirements,
             reading=self.text,
             overrides=self.overrides,
+            spread=None if self.spread == DEFAULT else self.spread,
             **about,
         )
         return certificate, opinion

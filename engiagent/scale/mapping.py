@@ -134,7 +134,7 @@ class Runs:
     def _run(self) -> Iterator[Outcome]:
         """Run the tasks that are out in this process."""
         for task in list(self._out.values()):
-            yield outcome_of(self._job, self._context, task, "here")
+            yield outcome_of(self._job, self._context, task)
 
     def _take(self, found: Outcome) -> None:
         task = self._out.pop(found.number)

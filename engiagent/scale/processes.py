@@ -7,7 +7,9 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import partial
 from multiprocessing.connection import Pipe, wait
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,8 +26,8 @@ STARTS: Final = 2
 class _Child:
     """One worker process and the tasks that it has."""
 
-    def __init__(self, name: str, job: Job, spread: Spread) -> None:
-        self.name, self.limit = name, spread.seconds
+    def __init__(self, job: bytes, limit: float | None, name: str) -> None:
+        self.name, self.limit = name, limit
         self.tasks: deque[Task] = deque()
         self.room = 1  # the tasks of its last message; that many more may wait
         self.ready, self.since = False, time.monotonic()
@@ -36,17 +38,15 @@ class _Child:
         with there:
             given: Any = {"stderr": self.stderr, "more": single, "pass_fds": (there.fileno(),)}
             self.process = interpreter(*words, **given)
-        self._send((name, job, spread.memory_mb))
-
-    def _send(self, what: Any) -> None:
         with contextlib.suppress(OSError):  # that it has ended is found by Processes.wait
-            self.line.send(what)
+            self.line.send_bytes(job)
 
     def give(self, tasks: Sequence[Task]) -> None:
         self.since = self.since if self.tasks else time.monotonic()
         self.tasks.extend(tasks)
         self.room = len(tasks)
-        self._send(list(tasks))
+        with contextlib.suppress(OSError):
+            self.line.send(list(tasks))
 
     def is_late(self) -> bool:
         if not (self.ready and self.tasks) or self.limit is None:
@@ -75,8 +75,9 @@ class Processes:
     """Of work that is worth a message; a worker has up to two of them."""
 
     def __init__(self, count: int, job: Job, spread: Spread) -> None:
-        self._given, self._starts = (job, spread), 0
-        self._children = [_Child(f"process {k}", job, spread) for k in range(count)]
+        given = ForkingPickler.dumps((job, spread.memory_mb))
+        self._start, self._starts = partial(_Child, bytes(given), spread.seconds), 0
+        self._children = [self._start(f"process {number}") for number in range(count)]
 
     def _idlest(self, avoid: str | None) -> _Child:
         others = [child for child in self._children if child.name != avoid]
@@ -102,7 +103,7 @@ class Processes:
                         child.ready, self._starts = True, 0
                         continue
                     child.tasks.popleft()
-                    yield found
+                    yield found._replace(worker=child.name)
             except (EOFError, ConnectionResetError):
                 yield from self._ended(child)
             else:
@@ -114,7 +115,7 @@ class Processes:
         self._starts += not child.ready
         if self._starts >= STARTS:
             raise EngiagentError(f"workers end before they are ready: {reason}")
-        self._children[self._children.index(child)] = _Child(child.name, *self._given)
+        self._children[self._children.index(child)] = self._start(child.name)
         for place, task in enumerate(child.tasks):
             kind: Any = "failure" if place == 0 and child.ready else "lost"
             yield Outcome(task.number, kind, None, reason, child.name)

@@ -89,18 +89,18 @@ class Outcome(NamedTuple):
         return self.kind in ("value", "stored")
 
 
-def outcome_of(job: Job, context: Any, task: Task, worker: str) -> Outcome:
-    """Run a task on a worker."""
+def outcome_of(job: Job, context: Any, task: Task) -> Outcome:
+    """Run a task."""
     begun = time.perf_counter()
     try:
         value = job.function(context, task.given)
-        return Outcome(task.number, "value", value, "", worker, time.perf_counter() - begun)
+        return Outcome(task.number, "value", value, seconds=time.perf_counter() - begun)
     except EngiagentError as error:
-        return Outcome(task.number, "error", None, str(error) or "no reason given", worker)
+        return Outcome(task.number, "error", None, str(error) or "no reason given")
     except MemoryError:
-        return Outcome(task.number, "failure", None, "out of memory", worker)
+        return Outcome(task.number, "failure", None, "out of memory")
     except Exception as error:
-        return Outcome(task.number, "failure", None, f"{type(error).__name__}: {error}", worker)
+        return Outcome(task.number, "failure", None, f"{type(error).__name__}: {error}")
 
 
 def versions() -> dict[str, str]:

@@ -24,7 +24,7 @@ def main() -> None:
     os.dup2(2, 1)  # tasks may print; standard output is the caller's
     line: Connection[Any, Any] = Connection(int(sys.argv[1]))
     try:
-        name, job, memory_mb = line.recv()
+        job, memory_mb = line.recv()
         os.chdir(job.folder)
         context = job.context()
         if memory_mb is not None:
@@ -32,7 +32,7 @@ def main() -> None:
         line.send(READY)
         while True:
             for task in line.recv():
-                line.send(outcome_of(job, context, task, name))
+                line.send(outcome_of(job, context, task))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the caller has all that it asked for, or has gone
 

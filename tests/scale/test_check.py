@@ -44,3 +44,13 @@ def test_two_places_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit, match="2"):
         app.main(["check", "merchant_day", "--workers", "2", "--scheduler", "local:2"])
     assert "exclude each other" in capsys.readouterr().err
+
+
+def test_disturbed_runs_are_those_of_one_after_the_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    place = str(PROBLEMS / "battery" / "behind_the_meter_shop")
+    words = (place, "--disturb", "demand=5%,runs=30")
+    one = checked(capsys, *words)
+    assert one == checked(capsys, *words, "--workers", "2")
+    assert "30 runs with demand=5%,runs=30: limits hold in" in one[2]
