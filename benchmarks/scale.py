@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import json
 import os
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -52,11 +53,19 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
-def planned(file: Path, out: Path, workers: int) -> float:
-    """Plan a fleet and return the seconds."""
-    begun = time.perf_counter()
+def planned(file: Path, out: Path, workers: int) -> tuple[float, float, float]:
+    """Plan a fleet; return seconds, and those of processors in this process and its workers."""
+    begun, cpu = time.perf_counter(), processors()
     run_fleet(Fleet.load(file), out, How(Spread(workers=workers)))
-    return time.perf_counter() - begun
+    driver, others = (now - then for now, then in zip(processors(), cpu, strict=True))
+    return time.perf_counter() - begun, driver, others
+
+
+def processors() -> tuple[float, float]:
+    """Return the seconds of processors of this process, and of children that have ended."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    own, others = (sum(resource.getrusage(kind)[:2]) for kind in kinds)
+    return own, others
 
 
 def with_a_killed_worker(file: Path, out: Path, count: int) -> int:
@@ -105,8 +114,6 @@ def driver_memory(tasks: int) -> float:
 
 def drive(tasks: int) -> None:
     """Map bulky tasks and print the peak memory of this process [MB]."""
-    import resource
-
     found: Iterator[Outcome] = map_runs(bulky, range(tasks), spread=Spread(workers=2))
     assert sum(outcome.ok for outcome in found) == tasks
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6)
@@ -115,8 +122,8 @@ def drive(tasks: int) -> None:
 def independent(folder: Path, count: int) -> Row:
     """Return the figures of a fleet without a limit."""
     file = write(folder, count, periods=STEPS, step="15 min")
-    serial = planned(file, folder / "serial", 0)
-    two = planned(file, folder / "two", 2)
+    serial, serial_cpu, _ = planned(file, folder / "serial", 0)
+    two, driver, workers = planned(file, folder / "two", 2)
     expected = contents(folder / "serial")
     lost = with_a_killed_worker(file, folder / "killed", count)
     cut_and_resumed(file, folder / "cut", count)
@@ -126,6 +133,10 @@ def independent(folder: Path, count: int) -> Row:
         "serial_s": round(serial, 2),
         "workers_2_s": round(two, 2),
         "speed_up": round(serial / two, 3),
+        "driver_cpu_s": round(driver, 2),
+        "workers_cpu_s": round(workers, 2),
+        # what it would be on two idle cores that do nothing else and are never waited for
+        "speed_up_by_cpu": round(2 * serial_cpu / (driver + workers), 3),
         "identical": same[0],
         "killed_worker_lost": lost if same[1] else None,
         "resumed_identical": same[2],

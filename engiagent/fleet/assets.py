@@ -1,6 +1,7 @@
 """What a worker does for one asset: plan it, or price what it takes of the shared limit."""
 
 import json
+import math
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -17,13 +18,15 @@ from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.solution import to_arrays
 from engiagent.solvers.solving import solve
 from engiagent.study.live import Live, Setting
+from engiagent.verify.certificate import SEAL, seal_of
 
 Json = dict[str, Any]
 ABOUT: Final = b"engiagent"
 """The key of what a part says of its columns."""
 FIELDS: Final = {
-    **dict.fromkeys(("asset", "verdict", "reason", "certificate"), pa.string()),
+    **dict.fromkeys(("asset", "verdict", "reason", "certificate", SEAL), pa.string()),
     **dict.fromkeys(("objective", "bound"), pa.float64()),
+    "taken": pa.list_(pa.float64()),  # of the shared limit
 }
 ROOM: Final = 1e-9
 """Share by which a plan may exceed what it is given of the shared limit: rounding."""
@@ -76,43 +79,39 @@ class Planner:
         x = np.zeros(program.column_count)
         arrays = to_arrays(program, SolverResult(status="feasible", is_mip=False, x=x, **about))
         series, axes = arrays.data_vars, arrays.coords
-        used = {dim for array in series.values() for dim in array.dims}
+        used = {dim for a in series.values() for dim in a.dims}
         about = {"unit": program.objective_unit, "sense": program.sense}
-        about["dims"] = {name: array.dims for name, array in series.items()}
-        about["units"] = {
-            name: str(array.attrs.get("units", "1")) for name, array in series.items()
-        }
+        about["dims"] = {name: a.dims for name, a in series.items()}
+        about["units"] = {name: a.attrs.get("units") or "1" for name, a in series.items()}
         about["axes"] = {k: list(map(str, v.values)) for k, v in axes.items() if k in used}
         if self.template.limit is not None:
             about["limit"] = {"name": self.template.limit, "unit": self.unit}
             about["limit"]["at_most"] = self.limit.tolist()
-            periods = np.repeat(np.arange(self.limit.size), np.diff(self.starts)).tolist()
-            places, factors = map(self._place, self.columns.tolist()), self.factors.tolist()
-            about["terms"] = list(zip(periods, places, factors, strict=True))
         lists = dict.fromkeys(series, pa.list_(pa.float64()))
         return pa.schema(FIELDS | lists, {ABOUT: json.dumps(about)})
 
-    def _place(self, column: int) -> tuple[str, int]:
-        block = next(b for b in self.live.program.columns if b.start <= column < b.stop)
-        if block.positions is not None or block.generated:
-            expected = "a sum of the site's own quantities"
-            raise InputError("the shared limit is no sum", found=block.name, expected=expected)
-        return block.name, column - block.start
+    def numbers(self, ask: Ask) -> dict[str, Floats]:
+        """Return the numbers at the template's places for an asset."""
+        pairs = zip(self.template.variations, ask.values, strict=True)
+        return {item.name: self.live.moved(item, value) for item, value in pairs}
 
     def program(self, ask: Ask) -> Program:
-        """Return the program of an asset, without the shared limit."""
-        pairs = zip(self.template.variations, ask.values, strict=True)
-        program = self.live.program_at({v.name: self.live.moved(v, x) for v, x in pairs})
+        """Return the program of an asset, of which the shared limit is what it is given."""
+        program = self.live.program_at(self.numbers(ask))
         if self.template.limit is None:
             return program
         upper, factors = program.row_upper.copy(), program.row_values[self.terms]
-        same = (upper[self.rows] == self.limit).all() and (factors == self.factors).all()
-        if not same:
+        if (upper[self.rows] != self.limit).any() or (factors != self.factors).any():
             raise EngiagentError(f"{self.template.limit} depends on what the table fills")
-        upper[self.rows] = (
-            np.array(ask.most) + ROOM * (1.0 + np.abs(ask.most)) if ask.most else np.inf
-        )
+        most = np.array(ask.most or math.inf)
+        upper[self.rows] = most + ROOM * (1.0 + np.abs(most))
         return replace(program, row_upper=upper)
+
+    def taken(self, x: Floats) -> list[float]:
+        """Return what a plan takes of the shared limit in each period."""
+        if self.template.limit is None:
+            return []
+        return list(map(float, row_sums(self.starts, self.factors * x[self.columns])))
 
     def solved(self, program: Program) -> tuple[SolverResult, Floats]:
         """Return the best plan of a program; EngiagentError when there is none."""
@@ -133,29 +132,36 @@ class Planner:
         result, x = self.solved(replace(program, cost=cost))
         if result.bound is None:
             raise EngiagentError(f"the solver proves no bound: {result.reason}")
-        taken = row_sums(self.starts, self.factors * x[self.columns])
-        return [sign * program.objective_at(x), sign * result.bound, *taken.tolist()]
+        return [sign * program.objective_at(x), sign * result.bound, *self.taken(x)]
 
     def planned(self, ask: Ask) -> Json:
         """Return the row of a plan."""
         program = self.program(ask)
-        result, _ = self.solved(program)
+        result, x = self.solved(program)
         if ask.most:
             reason = "the best that takes no more of the shared limit than it is given"
             no: Json = dict.fromkeys(("row_dual", "column_dual", "bound", "gap"))
             result = replace(result, status="feasible", reason=reason, **no)
-        arrays, folder = to_arrays(program, result), self.template.folder
-        pairs = zip(self.template.variations, ask.values, strict=True)
-        blueprint = self.live.at({v.name: self.live.moved(v, x) for v, x in pairs})
-        certificate = certify(None, arrays, blueprint, folder=folder, name=ask.name)
-        row: Json = {"asset": ask.name, "verdict": certificate.verdict, "reason": ""}
-        row["certificate"] = certificate.to_json()
-        row["objective"] = (certificate.objective or {}).get("value")
-        row["bound"] = (certificate.bound or {}).get("value")
+        arrays, blueprint = to_arrays(program, result), self.live.at(self.numbers(ask))
+        about: Json = {"folder": self.template.folder, "name": ask.name}
+        certificate = certify(None, arrays, blueprint, **about)
+        row: Json = {
+            "verdict": certificate.verdict,
+            "certificate": certificate.to_json(),
+            "objective": (certificate.objective or {}).get("value"),
+            "bound": (certificate.bound or {}).get("value"),
+            "taken": self.taken(x),
+        }
         for name in self.schema.names[len(FIELDS) :]:
             values = np.asarray(arrays.data_vars[name].values, np.float64).ravel().tolist()
             row[name] = [None if value != value else value for value in values]  # JSON has no NaN
-        return row
+        return self.sealed(ask.name, "", row)
+
+    def sealed(self, asset: str, reason: str, row: Json) -> Json:
+        """Return the row of an asset with the seal of all that it holds."""
+        whole = dict.fromkeys(self.schema.names) | row | {"asset": asset, "reason": reason}
+        del whole[SEAL]
+        return whole | {SEAL: seal_of(whole)}
 
 
 def answer(planner: Planner, ask: Ask) -> Any:

@@ -7,6 +7,7 @@ alone, when they are written as when they are verified.
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -46,7 +47,7 @@ def root(leaves: Sequence[str]) -> str:
 
 
 class Digest:
-    """What parts come to, one after the other."""
+    """What the rows of a fleet come to, one after the other."""
 
     def __init__(self) -> None:
         self.about: Json = {}
@@ -58,36 +59,28 @@ class Digest:
         self.objective = self.bound = 0.0
         self.taken: Floats = np.zeros(())  # of the shared limit, in each period
 
-    def add(self, part: pa.Table) -> None:
-        """Take the next part."""
-        self.about, leaves = json.loads(part.schema.metadata[ABOUT]), []
-        for row in part.select(["asset", "certificate", "reason"]).to_pylist():
-            asset, text = row["asset"], row.pop("certificate")
-            found = {"verdict": FAILED, SEAL: FAILED} if text is None else json.loads(text)
-            self.counts[found["verdict"]] += 1
-            leaves.append(sha256(f"{asset}\n{found[SEAL]}".encode()).hexdigest())
-            if text is None:
-                self.unanswered.append(row)
-            else:
-                self.answered.append(asset)
-                self._take(asset, found)
-        self.roots.append(root(leaves))
-        terms = self.about.get("terms", ()) if part["verdict"].null_count < len(part) else ()
-        sums = {name: matrix(part[name]).sum(axis=0) for name in {term[1][0] for term in terms}}
-        taken = np.zeros(len(self.about.get("limit", {}).get("at_most", ())))
-        for period, (name, element), factor in terms:
-            taken[period] += factor * sums[name][element]
-        self.taken = self.taken + taken
-
-    def _take(self, asset: str, found: Json) -> None:
-        self.objective += (found.get("objective") or {}).get("value") or 0.0
-        self.bound += (found.get("bound") or {}).get("value") or np.nan
-        for check in found["levels"].get("algebra", {}).get("checks", ()):
-            worst, known = check.get("worst") or {}, self.margins.get(check["id"])
-            slack = worst.get("slack")
-            if slack is not None and (known is None or slack < known["slack"]):
-                about = {"slack": slack, "unit": worst.get("unit") or "", "asset": asset}
-                self.margins[check["id"]] = about | {"where": ", ".join(worst["where"].values())}
+    def add(self, rows: Sequence[Json], schema: pa.Schema) -> None:
+        """Take the rows of the next part."""
+        self.about = json.loads(schema.metadata[ABOUT])
+        self.roots.append(root([row[SEAL] for row in rows]))
+        for row in rows:
+            asset, verdict = row["asset"], row["verdict"]
+            self.counts[verdict or FAILED] += 1
+            if verdict is None:
+                self.unanswered.append({"asset": asset, "reason": row["reason"]})
+                continue
+            self.answered.append(asset)
+            self.objective += row["objective"] or 0.0
+            self.bound += math.nan if row["bound"] is None else row["bound"]
+            self.taken = self.taken + np.array(row["taken"])
+            levels = json.loads(row["certificate"])["levels"]
+            for check in levels.get("algebra", {}).get("checks", ()):
+                worst, known = check.get("worst") or {}, self.margins.get(check["id"])
+                slack = worst.get("slack")
+                if slack is not None and (known is None or slack < known["slack"]):
+                    where = ", ".join(worst["where"].values())
+                    about = {"unit": worst.get("unit") or "", "asset": asset, "where": where}
+                    self.margins[check["id"]] = {"slack": slack, **about}
 
     def stated(self, folder: Path) -> Json:
         """Return what the summary states of the parts, and of the columns in a folder."""
@@ -163,27 +156,32 @@ def read_summary(folder: Path) -> Json:
 def verify_fleet(folder: Path) -> list[str]:
     """Return what does not hold of a stored fleet; nothing is solved.
 
-    The seals of summary and certificates, what stands beside a certificate, and all that the
-    summary states of the parts, which is computed again.
+    The seals of summary, rows and certificates, and all that the summary states of the rows, which
+    is computed again.
     """
     stated, digest = read_summary(folder), Digest()
     content = {key: value for key, value in stated.items() if key != SEAL}
     wrong = [] if seal_of(content) == stated.get(SEAL) else ["the seal of the summary"]
     for file in sorted((folder / PLANS).glob("part-*.parquet")):
         part = pq.read_table(file)
-        digest.add(part)
-        for row in part.select(["asset", "certificate", "verdict", "objective"]).to_pylist():
-            found = json.loads(row["certificate"] or '{"verdict": null}')
-            goal, seal = (found.get("objective") or {}).get("value"), found.pop(SEAL, None)
-            whole = seal == seal_of(found) if seal else row["certificate"] is None
-            if not whole or (found["verdict"], goal) != (row["verdict"], row["objective"]):
-                wrong.append(f"the certificate of {row['asset']}")
+        rows = part.to_pylist()
+        digest.add(rows, part.schema)
+        wrong += [f"the row of {row['asset']}" for row in rows if not _is_whole(row)]
     for name, value in digest.stated(folder).items():
         other = stated.get(name)
         if name == "shared_limit" and isinstance(other, dict):
             other = {key: other.get(key) for key in value}
         wrong += [] if value == other else [f"{name.replace('_', ' ')}, which is {value}"]
     return wrong
+
+
+def _is_whole(row: Json) -> bool:
+    certificate = json.loads(row["certificate"] or "{}")
+    goal = (certificate.get("objective") or {}).get("value")
+    stated = row["verdict"], row["objective"]
+    own = [item for item in (row, certificate) if item]
+    sealed = all(seal_of({k: v for k, v in o.items() if k != SEAL}) == o[SEAL] for o in own)
+    return sealed and stated == (certificate.get("verdict"), goal)
 
 
 def open_plans(folder: Path) -> "xarray.Dataset":

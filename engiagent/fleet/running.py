@@ -103,18 +103,20 @@ class _Run:
 
     def written(self, found: Iterator[Outcome]) -> results.Digest:
         """Write the plans as they come, and return what they come to."""
-        digest, rows, folder = results.Digest(), [], self.out / results.PLANS
+        digest, folder = results.Digest(), self.out / results.PLANS
+        rows: list[Json] = []
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         for done, name in enumerate(self.fleet.names, 1):
             reason = self.left_out.get(name)
             outcome = next(found) if reason is None else Outcome(0, "error", reason=reason)
-            rows.append(outcome.value or {"asset": name, "reason": outcome.reason})
+            rows.append(outcome.value or self.planner.sealed(name, outcome.reason, {}))
             if len(rows) == results.PART or done == len(self.fleet.names):
-                part, rows = pa.Table.from_pylist(rows, self.planner.schema), []
                 place = folder / f"part-{len(digest.roots):05}.parquet"
+                part = pa.Table.from_pylist(rows, self.planner.schema)
                 pq.write_table(part, place, compression="zstd")
-                digest.add(part)
+                digest.add(rows, part.schema)
+                rows.clear()
             if done % 50 == 0:
                 self.say(f"{done} of {len(self.fleet.names)} assets")
         return digest
