@@ -60,7 +60,8 @@ class Runs:
 
         Tasks are read as workers become free, so that there may be any number.
         """
-        self._tasks = (self._task(number, given) for number, given in enumerate(tasks))
+        key = self._ledger.key if self._ledger is not None else lambda *_: ""
+        self._tasks = (Task(k, given, key(self._base, given)) for k, given in enumerate(tasks))
         self._more = True
         self._again: deque[Task] = deque()  # not begun, or failed once, or lost with a worker
         self._out: dict[int, Task] = {}  # with workers
@@ -74,10 +75,6 @@ class Runs:
             if self._out:
                 for found in self._pool.wait() if self._pool else self._run():
                     self._take(found)
-
-    def _task(self, number: int, given: Any) -> Task:
-        key = "" if self._ledger is None else self._ledger.key(self._base, given)
-        return Task(number, given, key)
 
     def _read(self, most: int) -> list[Task]:
         """Return the next tasks that the ledger does not have."""
@@ -95,7 +92,7 @@ class Runs:
             self._again.extend(self._read(FEW + 1))
             if not self._again:
                 return
-            self._start(len(self._again))
+            self._start(len(self._again) + FEW * self._more)
         for _ in range(len(self._again)):
             task = self._again.popleft()
             if self._free(task.avoid):

@@ -83,6 +83,13 @@ def test_a_ledger_does_nothing_twice(tmp_path: Path) -> None:
     assert not any(o.kind == "stored" for o in other)  # other inputs are other runs
 
 
+def test_what_is_stored_does_not_leave_a_long_rest_to_this_process(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        list(map_runs(square, range(16), ledger=ledger))
+        found = list(map_runs(square, range(60), Spread(workers=None), ledger=ledger))
+    assert {o.worker for o in found if o.kind == "value"} <= {f"process {k}" for k in range(99)}
+
+
 SCRIPT = """
 import signal
 import sys
