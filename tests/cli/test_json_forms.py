@@ -35,6 +35,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("fleet", "fleet fleet.yaml --out plans"),
     ("fleet", "fleet plans"),
     ("control", "control bp.json --steps 3 --out loop"),
+    ("control", "control bp.json --steps 3 --actual one.csv --actual two.csv --out loops"),
     ("simulate", "simulate bp.json --steps 3 --out record"),
     ("lint", "lint bp.json"),
     ("trace", "trace runs/a"),
@@ -103,7 +104,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plan = {"schema": "engiagent-plan/1", "question": "Which runs?", "steps": [step]}
     (place / "plan.json").write_text(json.dumps(plan))
     shutil.copy(ROOT / "benchmarks/ask.yaml", place / "suite.yaml")
-    shutil.copy(place / "day/day_ahead.csv", place / "day_ahead.csv")
+    for name in ("day_ahead", "one", "two"):
+        shutil.copy(place / "day/day_ahead.csv", place / f"{name}.csv")
     return place
 
 
