@@ -17,10 +17,7 @@ _BEGIN: Final = (
 
 
 class Ledger:
-    """Values that a run cut off anywhere need not find again; what failed is tried again.
-
-    A value is bytes, whose form is their reader's to check, or what JSON has.
-    """
+    """Values, as JSON has them, that a run cut off anywhere need not find again."""
 
     def __init__(self, path: Path) -> None:
         import sqlite3  # here, since help and short commands are quicker without it
@@ -43,14 +40,12 @@ class Ledger:
     def get(self, key: str) -> Any:
         """Return the value under a key, None where there is none; InputError when it is broken."""
         row = self._base.execute("SELECT value FROM runs WHERE key = ?", (key,)).fetchone()
-        if row is None or isinstance(row[0], bytes):
-            return row and row[0]
-        return loads_strict(str(row[0]), str(self._path))
+        return None if row is None else loads_strict(str(row[0]), str(self._path))
 
     def put(self, key: str, value: Any) -> None:
         """Store a value."""
-        stored = value if isinstance(value, bytes) else json.dumps(value, allow_nan=False)
-        self._base.execute("INSERT OR REPLACE INTO runs VALUES (?, ?)", (key, stored))
+        text = json.dumps(value, allow_nan=False)
+        self._base.execute("INSERT OR REPLACE INTO runs VALUES (?, ?)", (key, text))
 
     def __enter__(self) -> Self:
         return self

@@ -9,11 +9,11 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from engiagent import __version__
-from engiagent.errors import InputError
 from engiagent.scale.ledger import Ledger
 from engiagent.scale.processes import Processes
 from engiagent.scale.work import DEFAULT, FEW, Job, Outcome, Spread, Task, outcome_of
@@ -42,10 +42,6 @@ class Runs:
         identity: str | None = None,
         attempts: int = 2,
     ) -> None:
-        for item in filter(None, (job.function, job.setup)):
-            if item.__module__ == "__main__" or "<" in item.__qualname__:
-                text, expected = "cannot be sent to workers", "one at the top of an own module"
-                raise InputError(f"{item.__qualname__} {text}", expected=expected)
         self._job = job._replace(folder=job.folder or os.getcwd())
         self._spread, self._ledger, self._attempts = spread, ledger, attempts
         self._begun = False
@@ -72,9 +68,9 @@ class Runs:
             while given in self._done:
                 yield self._done.pop(given)
                 given += 1
-            if self._out:
-                for found in self._pool.wait() if self._pool else self._run():
-                    self._take(found)
+            run, here = partial(outcome_of, self._job, self._context), list(self._out.values())
+            for found in self._pool.wait() if self._pool and here else map(run, here):
+                self._take(found)
 
     def _read(self, most: int) -> list[Task]:
         """Return the next tasks that the ledger does not have."""
@@ -127,11 +123,6 @@ class Runs:
         self._out |= {task.number: task for task in tasks}
         if self._pool:
             self._pool.submit(tasks)
-
-    def _run(self) -> Iterator[Outcome]:
-        """Run the tasks that are out in this process."""
-        for task in list(self._out.values()):
-            yield outcome_of(self._job, self._context, task)
 
     def _take(self, found: Outcome) -> None:
         task = self._out.pop(found.number)

@@ -70,9 +70,8 @@ class Task(NamedTuple):
 class Outcome(NamedTuple):
     """What became of a task.
 
-    ``error``: an :class:`EngiagentError`, which another try would give again. ``failure``: a crash,
-    a hang, a signal, memory. ``lost``: never begun, since its worker ended before. ``stored``: a
-    ledger had the value.
+    ``stored``: a ledger had the value. ``error``: an EngiagentError, which another try would give
+    again. ``failure``: a crash, a hang, a signal, memory. ``lost``: never begun.
     """
 
     number: int
