@@ -90,7 +90,7 @@ def _verified(folder: Path, as_json: bool) -> int:
         say(f"  does not hold: {text}", "bold red", always=True)
     if not wrong:
         _tell(found)
-        say("  the summary is what its certificates, plans and columns come to", "green")
+        say("  the summary is what its plans and certificates come to", "green")
     if as_json:
         print_json({**found, "astray": wrong})
     return int(ExitCode.VIOLATED if wrong else code_of(found))

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -37,20 +38,20 @@ class Ask(NamedTuple):
 
     name: str
     values: tuple[float, ...]
-    prices: tuple[float, ...] = ()  # ask for cost, bound and what is taken by the best plan at them
-    most: tuple[float, ...] = ()  # ask for the best plan that takes no more than this
+    prices: Sequence[float] = ()  # ask for cost, bound and what is taken by the best plan at them
+    most: Sequence[float] = ()  # ask for the best plan that takes no more than this instead
 
 
 class Planner:
     """The template compiled once on a worker, with places that each asset fills."""
 
-    def __init__(self, given: tuple[Template, SolveOptions]) -> None:
-        self.template, self.options = given
-        places = [variation.name for variation in self.template.variations]
-        setting = Setting(self.template.folder, self.options, isolate=False)
-        self.live = Live(self.template.blueprint, places, setting)
-        if self.template.limit is not None:
-            self._share(self.live.program, self.template.limit)
+    def __init__(self, template: Template) -> None:
+        places = [variation.name for variation in template.variations]
+        setting = Setting(template.folder, isolate=False)
+        self.template, self.live = template, Live(template.blueprint, places, setting)
+        self.sign = 1.0 if self.live.program.sense == "minimize" else -1.0
+        if template.limit is not None:
+            self._share(self.live.program, template.limit)
 
     def _share(self, program: Program, name: str) -> None:
         """Take the rows of the shared limit, their matrix, and what they come to at most."""
@@ -115,7 +116,7 @@ class Planner:
 
     def solved(self, program: Program) -> tuple[SolverResult, Floats]:
         """Return the best plan of a program; EngiagentError when there is none."""
-        result = solve(program, self.options, isolate=False)
+        result = solve(program, SolveOptions(), isolate=False)
         if result.x is None:
             raise EngiagentError(f"{result.status}: {result.reason}")
         return result, result.x
@@ -125,9 +126,8 @@ class Planner:
 
         All are of a minimisation.
         """
-        program = self.program(ask)
-        sign, cost = 1.0 if program.sense == "minimize" else -1.0, program.cost.copy()
-        each = np.repeat(ask.prices, np.diff(self.starts))
+        program, sign = self.program(ask), self.sign
+        each, cost = np.repeat(ask.prices, np.diff(self.starts)), program.cost.copy()
         np.add.at(cost, self.columns, sign * self.factors * each)
         result, x = self.solved(replace(program, cost=cost))
         if result.bound is None:
@@ -152,6 +152,8 @@ class Planner:
             "bound": (certificate.bound or {}).get("value"),
             "taken": self.taken(x),
         }
+        if ask.most:  # of the asset with its part of the prices
+            row["bound"] = self.sign * self.priced(ask._replace(most=()))[1]
         for name in self.schema.names[len(FIELDS) :]:
             values = np.asarray(arrays.data_vars[name].values, np.float64).ravel().tolist()
             row[name] = [None if value != value else value for value in values]  # JSON has no NaN
@@ -166,4 +168,4 @@ class Planner:
 
 def answer(planner: Planner, ask: Ask) -> Any:
     """Return the row of an asset's plan, or what it takes at prices; on a worker."""
-    return planner.priced(ask) if ask.prices else planner.planned(ask)
+    return planner.priced(ask) if ask.prices and not ask.most else planner.planned(ask)

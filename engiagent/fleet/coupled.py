@@ -34,9 +34,9 @@ NEGLIGIBLE: Final = 1e-9
 EXCESS: Final = 1e-7
 """Share of the limit that counts as none."""
 
-Ask = Callable[[Floats], tuple[Floats, Floats, Floats]]
-"""Gives cost (n,), bound with prices (n,) and what is taken (n, periods) of the assets' best plans
-at prices, as of a minimisation."""
+Ask = Callable[[list[float]], Floats]
+"""Gives cost, bound with prices and what is taken (n, 2 + periods) of the assets' best plans at
+prices, as of a minimisation."""
 
 
 class Master:
@@ -84,7 +84,7 @@ class Master:
 class Decomposition:
     """How far a decomposition came."""
 
-    rounds: int = 0
+    prices: list[list[float]] = field(default_factory=list)  # of each round
     bound: float = -math.inf  # the best so far, with the prices that prove it
     best: list[float] = field(default_factory=list)
     cost: float = math.inf  # of the best mix within the limit
@@ -124,18 +124,16 @@ def decompose(
     ahead = prices = best = np.zeros(limit.size)
     smoothing = SMOOTHING
     for number in range(rounds):
-        found, bounds, taken = ask(ahead)
-        state.rounds += 1
-        costs, flows = np.zeros(groups), np.zeros((groups, limit.size))
-        np.add.at(costs, member, found)
-        np.add.at(flows, member, taken)
-        bound = float(bounds.sum()) - float(ahead @ limit)
+        state.prices.append(ahead.tolist())
+        found, columns = ask(state.prices[-1]), np.zeros((groups, 2 + limit.size))
+        np.add.at(columns, member, found)
+        costs, flows = columns[:, 0], columns[:, 2:]
+        bound = float(columns[:, 1].sum()) - float(ahead @ limit)
         # Whether the bound rises on from here towards the prices of the master (Pessoa 2018).
         rises = float((flows.sum(axis=0) - limit) @ (prices - best)) > 0
         smoothing = max(smoothing - STEP, 0.0) if rises else smoothing + STEP * (1 - smoothing)
         if bound > state.bound:
-            state.bound, best = bound, ahead
-            state.best = ahead.tolist()
+            state.bound, state.best, best = bound, state.prices[-1], ahead
         master.add(costs, flows)
         cost, prices, shares, excess = master.solve()
         state.excess = float(excess.max())

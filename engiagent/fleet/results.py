@@ -1,15 +1,14 @@
 """What a fleet's run leaves: plans with their certificates as Parquet, and one summary of them.
 
-The folder has ``plans/``, parts of :data:`PART` assets in the order of the table, ``columns/`` with
-what each round of a price decomposition found, and ``fleet.json``, the summary: counts, worst
-margins, the tree of hashes over all certificates, and the bound. It is computed from the parts
-alone, when they are written as when they are verified.
+The folder has ``plans/``, parts of :data:`PART` assets in the order of the table, and
+``fleet.json``, the summary: counts, worst margins, the tree of hashes over all rows, and the bound.
+It is computed from the parts alone, when they are written as when they are verified.
 """
 
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     import xarray
 
 SCHEMA: Final = "engiagent-fleet/1"
-SUMMARY, PLANS, COLUMNS = "fleet.json", "plans", "columns"
+SUMMARY, PLANS = "fleet.json", "plans"
 PART: Final = 500
 FAILED: Final = "no answer"
 """What counts as the verdict of an asset without a plan."""
@@ -52,7 +51,7 @@ class Digest:
     def __init__(self) -> None:
         self.about: Json = {}
         self.counts: Counter[str] = Counter()
-        self.answered: list[str] = []
+        self.answered = 0
         self.unanswered: list[Json] = []
         self.margins: dict[str, Json] = {}
         self.roots: list[str] = []
@@ -69,7 +68,7 @@ class Digest:
             if verdict is None:
                 self.unanswered.append({"asset": asset, "reason": row["reason"]})
                 continue
-            self.answered.append(asset)
+            self.answered += 1
             self.objective += row["objective"] or 0.0
             self.bound += math.nan if row["bound"] is None else row["bound"]
             self.taken = self.taken + np.array(row["taken"])
@@ -82,8 +81,14 @@ class Digest:
                     about = {"unit": worst.get("unit") or "", "asset": asset, "where": where}
                     self.margins[check["id"]] = {"slack": slack, **about}
 
-    def stated(self, folder: Path) -> Json:
-        """Return what the summary states of the parts, and of the columns in a folder."""
+    def stated(self, prices: Sequence[float] = ()) -> Json:
+        r"""Return what the summary states of the rows, and of prices of the shared limit.
+
+        .. math:: \sum_i \min_{x_i} (c_i x_i + \pi^T y_i) - \pi^T b, \quad \pi \ge 0
+
+        Lagrangian duality: no plans within the limit b cost less. The minima are the bounds of the
+        rows.
+        """
         found: Json = {
             "counts": dict(sorted(self.counts.items())),
             "objective": {k: self.about.get(k) for k in ("unit", "sense")},
@@ -94,16 +99,17 @@ class Digest:
         found["objective"]["value"] = value = self.objective
         bound, method = self.bound, "sum of the bounds that the checker proves for each asset"
         if "limit" in self.about:
-            limit = np.array(self.about["limit"]["at_most"])
+            limit, at = np.array(self.about["limit"]["at_most"]), np.array(prices)
             margin = float((limit - self.taken).min())
             holds = margin >= -TOLERANCE * max(float(np.abs(limit).max()), 1.0)
-            about = {"margin": margin, "holds": holds and bool(self.answered)}
+            about = {"margin": margin, "holds": holds and bool(self.answered), "prices": prices}
             found["shared_limit"] = self.about["limit"] | about
             sign = 1.0 if self.about["sense"] == "minimize" else -1.0
-            bounds = bounds_of_columns(folder, limit, self.answered)
-            bound, method = sign * max(bounds, default=np.nan), "Lagrangian, from the columns"
+            proven = at.size == limit.size and at.min() >= 0
+            bound = bound - sign * float(at @ limit) if proven else math.nan
+            method = "Lagrangian, from the bounds with prices that solvers prove for each asset"
         gap = abs(value - bound) / max(abs(value), 1e-9)
-        known = bool(self.answered) and bool(np.isfinite(bound))
+        known = self.answered > 0 and math.isfinite(bound)
         found["bound"] = {"value": bound, "gap": gap, "method": method} if known else None
         return found
 
@@ -113,36 +119,6 @@ def matrix(column: pa.ChunkedArray) -> Floats:
     flat, rows = column.combine_chunks().flatten(), len(column) - column.null_count
     values = np.asarray(flat.to_numpy(zero_copy_only=False), np.float64)
     return values.reshape(rows, len(flat) // max(rows, 1))
-
-
-def write_columns(folder: Path, prices: Floats, names: list[str], found: Floats) -> None:
-    """Write cost, bound and what is taken (n, 2 + periods) of the next round."""
-    taken = pa.FixedSizeListArray.from_arrays(found[:, 2:].ravel(), prices.size)
-    columns = {"asset": names, "cost": found[:, 0], "bound": found[:, 1], "taken": taken}
-    table = pa.table(columns).replace_schema_metadata({"prices": json.dumps(prices.tolist())})
-    (folder / COLUMNS).mkdir(parents=True, exist_ok=True)
-    number = len(list((folder / COLUMNS).iterdir()))
-    pq.write_table(table, folder / COLUMNS / f"round-{number:03}.parquet", compression="zstd")
-
-
-def read_columns(folder: Path, *names: str) -> Iterator[pa.Table]:
-    """Yield columns of the rounds in their order."""
-    for file in sorted((folder / COLUMNS).glob("round-*.parquet")):
-        yield pq.read_table(file, columns=list(names))
-
-
-def bounds_of_columns(folder: Path, limit: Floats, answered: list[str]) -> Iterator[float]:
-    r"""Yield the bound that the columns of each round prove, as of a minimisation.
-
-    .. math:: L(\pi) = \sum_i \min_{x_i} (c_i x_i + \pi^T y_i) - \pi^T b, \quad \pi \ge 0
-
-    Lagrangian duality: no plans within the limit b cost less. A round in which an asset is absent
-    proves nothing.
-    """
-    for table in read_columns(folder, "asset", "bound"):
-        prices = np.array(json.loads(table.schema.metadata[b"prices"]))
-        if table["asset"].to_pylist() == answered and prices.min() >= 0:
-            yield float(table["bound"].to_numpy().sum()) - float(prices @ limit)
 
 
 def read_summary(folder: Path) -> Json:
@@ -167,7 +143,7 @@ def verify_fleet(folder: Path) -> list[str]:
         rows = part.to_pylist()
         digest.add(rows, part.schema)
         wrong += [f"the row of {row['asset']}" for row in rows if not _is_whole(row)]
-    for name, value in digest.stated(folder).items():
+    for name, value in digest.stated((stated.get("shared_limit") or {}).get("prices", ())).items():
         other = stated.get(name)
         if name == "shared_limit" and isinstance(other, dict):
             other = {key: other.get(key) for key in value}

@@ -22,7 +22,6 @@ from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.scale import DEFAULT, Ledger, Outcome, Runs, Spread
 from engiagent.scale.work import Job
-from engiagent.solvers.result import SolveOptions
 from engiagent.verify.certificate import SEAL, seal_of
 
 LEDGER: Final = "ledger.sqlite"
@@ -33,7 +32,6 @@ class How:
     """Where and how long a fleet is planned."""
 
     spread: Spread = DEFAULT
-    options: SolveOptions = field(default_factory=SolveOptions)
     gap: float = 1e-3  # between a coupled fleet's cost and its bound, relative to the cost
     rounds: int = 100  # of the price decomposition, at most
     on_text: Callable[[str], object] | None = None  # called with how far it is
@@ -44,13 +42,11 @@ def run_fleet(fleet: Fleet, out: Path, how: How | None = None) -> Json:
 
     Started again in the same folder, it goes on where it was cut off.
     """
-    how = how or How()
-    given = (fleet.template, how.options)
-    planner = Planner(given)  # refuses here what no worker could take
-    job, identity = Job(answer, Planner, given), f"{fleet.template.identity} {how.options}"
+    planner = Planner(fleet.template)  # refuses here what no worker could take
+    job, how = Job(answer, Planner, fleet.template), how or How()
     with (
         Ledger(out / LEDGER) as ledger,
-        contextlib.closing(Runs(job, how.spread, ledger, identity)) as runs,
+        contextlib.closing(Runs(job, how.spread, ledger, fleet.template.identity)) as runs,
     ):
         return _Run(fleet, out, how, runs, planner).result()
 
@@ -59,12 +55,16 @@ class _LeftOutError(Exception):
     """Assets did not answer."""
 
 
+@dataclass
 class _Run:
     """One fleet under way."""
 
-    def __init__(self, fleet: Fleet, out: Path, how: How, runs: Runs, planner: Planner) -> None:
-        self.fleet, self.out, self.how, self.runs, self.planner = fleet, out, how, runs, planner
-        self.left_out: dict[str, str] = {}
+    fleet: Fleet
+    out: Path
+    how: How
+    runs: Runs
+    planner: Planner
+    left_out: dict[str, str] = field(default_factory=dict)  # why, by name
 
     def asked(self) -> Iterator[Ask]:
         """Yield the assets that are not left out, one at a time: there may be very many."""
@@ -90,10 +90,10 @@ class _Run:
                 why = "no plans of all assets keep the shared limit"
                 notes.append(f"{why}; the least excess that was found is {state.excess:.6g}")
                 self.left_out |= dict.fromkeys((ask.name for ask in self.asked()), why)
-            asks = self.within(state.shares)
-        stated = self.written(self.runs.map(asks)).stated(self.out)
+            asks = self.within(state)
+        stated = self.written(self.runs.map(asks)).stated(state.best)
         if "shared_limit" in stated:
-            stated["shared_limit"] |= {"rounds": state.rounds, "prices": state.best}
+            stated["shared_limit"]["rounds"] = len(state.prices)
         content: Json = {"schema": results.SCHEMA, "engiagent": __version__, "notes": notes}
         content |= {"title": self.fleet.title, "inputs": dict(self.fleet.inputs)}
         content |= {"assets": len(self.fleet.names), **stated}
@@ -126,35 +126,32 @@ class _Run:
         price = 10 * float(np.abs(self.planner.live.program.cost).max(initial=0.0)) or 1.0
         how, limit = self.how, self.planner.limit
         while asked := list(self.asked()):
-            shutil.rmtree(self.out / results.COLUMNS, ignore_errors=True)
-            given = (partial(self._columns, asked), limit, group_of(len(asked)), price)
+            given = (partial(self.priced, asked), limit, group_of(len(asked)), price)
             with contextlib.suppress(_LeftOutError):  # then the rounds begin again without them
                 return decompose(*given, gap=how.gap, rounds=how.rounds, on_round=self._tell)
         return Decomposition()
 
     def _tell(self, state: Decomposition) -> None:
         so_far = f"excess {state.excess:.4g}" if state.shares is None else f"gap {state.gap:.2%}"
-        self.say(f"round {state.rounds}: bound {state.bound:.6g}, {so_far}")
+        self.say(f"round {len(state.prices)}: bound {state.bound:.6g}, {so_far}")
 
-    def _columns(self, asked: list[Ask], prices: Floats) -> tuple[Floats, Floats, Floats]:
-        at = tuple(prices.tolist())
-        found = list(self.runs.map(ask._replace(prices=at) for ask in asked))
+    def priced(self, asked: list[Ask], prices: list[float]) -> Floats:
+        """Return what assets answer at prices; asked again, the ledger knows it."""
+        found = list(self.runs.map(ask._replace(prices=prices) for ask in asked))
         lost = {a.name: o.reason for a, o in zip(asked, found, strict=True) if not o.ok}
         if lost:
             self.left_out |= lost
             raise _LeftOutError
-        columns = np.array([outcome.value for outcome in found])
-        results.write_columns(self.out, prices, [ask.name for ask in asked], columns)
-        return columns[:, 0], columns[:, 1], columns[:, 2:]
+        return np.array([outcome.value for outcome in found])
 
-    def within(self, shares: Floats | None) -> Iterator[Ask]:
-        """Yield each asset with what a mix of the rounds' plans gives it of the limit."""
+    def within(self, state: Decomposition) -> list[Ask]:
+        """Return each asset with what the mix of the rounds' plans gives it of the limit."""
         asked = list(self.asked())
-        if shares is None:
-            return
+        if state.shares is None:
+            return []
         member, most = group_of(len(asked)), np.zeros((len(asked), self.planner.limit.size))
-        rounds = results.read_columns(self.out, "taken")  # the last may be in no mix
-        for share, table in zip(shares, rounds, strict=False):
-            most += share[member][:, None] * results.matrix(table["taken"])
-        for ask, given in zip(asked, most, strict=True):
-            yield ask._replace(most=tuple(given.tolist()))
+        for share, prices in zip(state.shares, state.prices, strict=False):
+            if share.any():
+                most += share[member][:, None] * self.priced(asked, prices)[:, 2:]
+        pairs = zip(asked, most.tolist(), strict=True)
+        return [ask._replace(prices=state.best, most=given) for ask, given in pairs]

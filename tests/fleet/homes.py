@@ -9,7 +9,6 @@ from scipy.optimize import linprog
 
 from engiagent.fleet.assets import Ask, Planner
 from engiagent.fleet.description import Fleet
-from engiagent.solvers.result import SolveOptions
 
 PLANT = """
 title: Home with a battery
@@ -59,7 +58,7 @@ def write(
 
 def whole(fleet: Fleet) -> float:
     """Return the optimum of all assets and their limit as one linear programme, by scipy."""
-    planner = Planner((fleet.template, SolveOptions()))
+    planner = Planner(fleet.template)
     rows = np.r_[planner.rows]
     blocks, flows, parts = [], [], []
     for values in fleet.values.tolist():

@@ -26,9 +26,7 @@ HERE = How(Spread(workers=0))
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    kinds = ("plans", "columns")
-    files = [file for kind in kinds for file in sorted((folder / kind).glob("*.parquet"))]
-    files.append(folder / SUMMARY)
+    files = [*sorted((folder / "plans").glob("*.parquet")), folder / SUMMARY]
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
@@ -168,7 +166,7 @@ def test_what_is_forged_is_found(tmp_path: Path, forged: str) -> None:
         "certificate": lambda v: v.replace('"feasible"', '"certified"'),
         "bound": lambda v: v + 1,
     }[forged]
-    for file in (out / ("columns" if forged == "bound" else "plans")).glob("*.parquet"):
+    for file in (out / "plans").glob("*.parquet"):
         table = pq.read_table(file)
         field = table.schema.field(forged)
         values = pa.array([change(value) for value in table[forged].to_pylist()], field.type)
@@ -216,7 +214,7 @@ def test_the_command_plans_and_verifies(tmp_path: Path, capsys: pytest.CaptureFi
     assert code(str(write(tmp_path, 3, "7.8 kW")), "--out", out, "--json") == 0
     assert json.loads(capsys.readouterr().out)["shared_limit"]["holds"]
     assert code(out) == 0
-    assert "the summary is what its certificates" in capsys.readouterr().err
+    assert "the summary is what its plans" in capsys.readouterr().err
     (tmp_path / "out" / "plans" / "part-00000.parquet").unlink()
     assert code(out) == 1
     assert code(str(tmp_path)) == 2
