@@ -114,13 +114,6 @@ class Digest:
         return found
 
 
-def matrix(column: pa.ChunkedArray) -> Floats:
-    """Return the lists of a column, a row each; those that are absent are left out."""
-    flat, rows = column.combine_chunks().flatten(), len(column) - column.null_count
-    values = np.asarray(flat.to_numpy(zero_copy_only=False), np.float64)
-    return values.reshape(rows, len(flat) // max(rows, 1))
-
-
 def read_summary(folder: Path) -> Json:
     """Return a fleet's summary; InputError when it is none."""
     found = loads_strict(open_inside(folder, SUMMARY).decode(), str(folder / SUMMARY))
@@ -170,6 +163,7 @@ def open_plans(folder: Path) -> "xarray.Dataset":
     found: Json = {n: ("asset", table[n].to_numpy()) for n in ("objective", "bound")}
     for name, dims in about["dims"].items():
         data = np.full((len(names), *(len(about["axes"][dim]) for dim in dims)), np.nan)
-        data[known] = matrix(table[name]).reshape(-1, *data.shape[1:])
+        values = np.array(table[name].drop_null().to_pylist(), np.float64)  # None becomes NaN
+        data[known] = values.reshape(-1, *data.shape[1:])
         found[name] = (("asset", *dims), data, {"units": about["units"][name]})
     return xarray.Dataset(found, coords={"asset": names, **about["axes"]})

@@ -80,10 +80,7 @@ class _Run:
     def result(self) -> Json:
         """Return the summary."""
         asks: Iterable[Ask] = self.asked()
-        state, notes = (
-            Decomposition(),
-            ["the numbers of the table count as given; no text was read"],
-        )
+        notes, state = ["the numbers of the table count as given"], Decomposition()
         if self.fleet.template.limit is not None:
             state = self.decomposed()
             if state.shares is None:
