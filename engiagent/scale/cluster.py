@@ -19,10 +19,8 @@ from engiagent.scale.mapping import Runs
 from engiagent.scale.processes import POLL
 from engiagent.scale.work import Job, Outcome, Spread, Task, require_same, versions
 
-PATIENCE: Final = 30.0
-"""Seconds for a scheduler to answer and a first worker to be there."""
-MESSAGES: Final = 256
-"""That the scheduler has at once, to be given to whoever is free."""
+PATIENCE: Final = 30.0  # seconds for a scheduler to answer and a first worker to be there
+MESSAGES: Final = 256  # that the scheduler has at once, to be given to whoever is free
 EXPECTED: Final = "tcp://HOST:PORT, a scheduler file, or local:N"
 _HERE = threading.local()
 

@@ -19,8 +19,7 @@ from engiagent.scale.work import Job, Outcome, Spread, Task
 from engiagent.solvers.isolation import REFUSED_MEMORY, interpreter, kill, tail
 
 POLL: Final = 0.1
-STARTS: Final = 2
-"""How often a worker may end before it is ready."""
+STARTS: Final = 2  # how often a worker may end before it is ready
 
 
 class _Child:
@@ -71,8 +70,7 @@ class _Child:
 class Processes:
     """A number of worker processes that are replaced when they end."""
 
-    seconds = 0.2
-    """Of work that is worth a message; a worker has up to two of them."""
+    seconds = 0.2  # of work that is worth a message; a worker has up to two of them
 
     def __init__(self, count: int, job: Job, spread: Spread) -> None:
         given = ForkingPickler.dumps((job, spread.memory_mb))
@@ -99,11 +97,11 @@ class Processes:
             try:
                 while child.line in ready and child.line.poll():
                     found, child.since = child.line.recv(), time.monotonic()
-                    if found == worker.READY:
+                    if found is None:
                         child.ready, self._starts = True, 0
-                        continue
-                    child.tasks.popleft()
-                    yield found._replace(worker=child.name)
+                    else:
+                        child.tasks.popleft()
+                        yield found._replace(worker=child.name)
             except (EOFError, ConnectionResetError):
                 yield from self._ended(child)
             else:
@@ -111,11 +109,11 @@ class Processes:
 
     def _ended(self, child: _Child) -> Iterator[Outcome]:
         """Yield what a worker leaves behind: its first task is why it ended, others are lost."""
-        reason = child.end()
-        self._starts += not child.ready
+        self._children.remove(child)
+        reason, self._starts = child.end(), self._starts + (not child.ready)
         if self._starts >= STARTS:
             raise EngiagentError(f"workers end before they are ready: {reason}")
-        self._children[self._children.index(child)] = self._start(child.name)
+        self._children.append(self._start(child.name))
         for place, task in enumerate(child.tasks):
             kind: Any = "failure" if place == 0 and child.ready else "lost"
             yield Outcome(task.number, kind, None, reason, child.name)
@@ -124,6 +122,4 @@ class Processes:
         """End all workers."""
         for child in self._children:
             child.process.kill()
-            child.process.wait()
-            child.line.close()
-            child.stderr.close()
+            child.end()

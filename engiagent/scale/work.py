@@ -10,13 +10,9 @@ from typing import Any, Final, Literal, NamedTuple
 from engiagent import __version__
 from engiagent.errors import EngiagentError, InputError
 
-FEW: Final = 16
-"""Up to so many tasks run in this process; starting workers takes a second."""
-DECIDING: Final = (
-    *("engiagent", "python", "numpy", "scipy"),
-    *("highspy", "pyscipopt", "piqp", "clarabel", "osqp", "scs"),
-)
-"""Of these another version may give other numbers."""
+FEW: Final = 16  # up to so many tasks run in this process; starting workers takes a second
+DECIDING: Final = ("highspy", "numpy", "scipy", "pyscipopt", "piqp", "clarabel", "osqp", "scs")
+"""Packages of which another version may give other numbers."""
 
 
 @dataclass(frozen=True)
@@ -105,17 +101,13 @@ def outcome_of(job: Job, context: Any, task: Task) -> Outcome:
 def versions() -> dict[str, str]:
     """Return the versions that decide on results, of what is installed here."""
     known = {found.name.lower(): found.version for found in distributions()}
-    known |= {"engiagent": __version__, "python": python_version()}
-    return {name: known.get(name, "absent") for name in DECIDING}
+    found = {name: known.get(name, "absent") for name in DECIDING}
+    return {"engiagent": __version__, "python": python_version(), **found}
 
 
 def require_same(own: dict[str, str], worker: str, theirs: dict[str, str]) -> None:
     """Raise InputError that names a worker with other versions than the driver's."""
-    differ = [f"{name} {theirs.get(name)}, not {v}" for name, v in own.items() if theirs[name] != v]
+    differ = [f"{name} {theirs[name]}, not {v}" for name, v in own.items() if theirs[name] != v]
     if differ:
-        text = "a worker has other versions, so that its results could differ"
-        expected, found = (
-            "the same environment on every worker",
-            f"{worker} has {', '.join(differ)}",
-        )
-        raise InputError(text, found=found, expected=expected)
+        text, expected = "a worker has other versions", "the same environment on every worker"
+        raise InputError(text, found=f"{worker} has {', '.join(differ)}", expected=expected)

@@ -14,8 +14,6 @@ from typing import Any
 from engiagent.scale.work import outcome_of
 from engiagent.solvers.worker import die_with, limit_memory
 
-READY = "ready"
-
 
 def main() -> None:
     """Serve the connection that the command line names until it ends."""
@@ -29,7 +27,7 @@ def main() -> None:
         context = job.context()
         if memory_mb is not None:
             limit_memory(memory_mb)
-        line.send(READY)
+        line.send(None)  # it is ready
         while True:
             for task in line.recv():
                 line.send(outcome_of(job, context, task))
