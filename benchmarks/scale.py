@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -92,7 +93,8 @@ def cut_and_resumed(file: Path, out: Path, count: int) -> None:
     command = [sys.executable, "-m", "engiagent", "fleet", str(file), "--out", str(out)]
     command += ["--workers", "2", "--quiet"]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    run = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
+    heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # not so in the background
+    run = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, preexec_fn=heeds)
     done = 0
     while done < count / 3 and run.poll() is None:
         time.sleep(0.05)
