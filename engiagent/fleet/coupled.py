@@ -88,7 +88,7 @@ class Decomposition:
     bound: float = -math.inf  # the best so far, with the prices that prove it
     best: list[float] = field(default_factory=list)
     cost: float = math.inf  # of the best mix within the limit
-    shares: Floats | None = None  # of the rounds' plans in it, (rounds, groups)
+    shares: Floats | None = None  # of the rounds' plans in it, (rounds, assets)
     excess: float = math.inf  # over the limit, of the last mix
 
     @property
@@ -98,15 +98,10 @@ class Decomposition:
         return (self.cost - self.bound) / max(abs(self.cost), 1e-9) if known else math.inf
 
 
-def group_of(count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the group of each of so many assets."""
-    return np.arange(count) % min(count, GROUPS)
-
-
 def decompose(
     ask: Ask,
     limit: Floats,
-    member: np.ndarray[tuple[int], np.dtype[np.int64]],
+    count: int,
     price: float,
     *,
     gap: float,
@@ -115,10 +110,11 @@ def decompose(
 ) -> Decomposition:
     """Return the mix of plans that keeps a limit (periods,), and a bound on what is best.
 
-    ``member``: the group of each asset. ``price``: of excess, to begin with; it rises while there
-    is some. ``gap``, ``rounds``: when to stop.
+    ``count``: of assets. ``price``: of excess, to begin with; it rises while there is some.
+    ``gap``, ``rounds``: when to stop.
     """
-    groups = int(member.max()) + 1
+    groups = min(count, GROUPS)
+    member = np.arange(count) % groups
     master, state = Master(limit, groups, price), Decomposition()
     small = EXCESS * max(float(np.abs(limit).max()), 1.0)
     ahead = prices = best = np.zeros(limit.size)
@@ -139,7 +135,7 @@ def decompose(
         state.excess = float(excess.max())
         if state.excess <= small and cost < state.cost:
             shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
-            state.cost, state.shares = cost, shares / shares.sum(axis=0)
+            state.cost, state.shares = cost, (shares / shares.sum(axis=0))[:, member]
         on_round(state)
         if state.gap <= gap:
             break

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from engiagent import __version__
 from engiagent.fleet import results
 from engiagent.fleet.assets import Ask, Json, Planner, answer
-from engiagent.fleet.coupled import Decomposition, decompose, group_of
+from engiagent.fleet.coupled import Decomposition, decompose
 from engiagent.fleet.description import Fleet
 from engiagent.formulations.values import Floats
 from engiagent.io.files import write_atomic
@@ -123,7 +123,7 @@ class _Run:
         price = 10 * float(np.abs(self.planner.live.program.cost).max(initial=0.0)) or 1.0
         how, limit = self.how, self.planner.limit
         while asked := list(self.asked()):
-            given = (partial(self.priced, asked), limit, group_of(len(asked)), price)
+            given = (partial(self.priced, asked), limit, len(asked), price)
             with contextlib.suppress(_LeftOutError):  # then the rounds begin again without them
                 return decompose(*given, gap=how.gap, rounds=how.rounds, on_round=self._tell)
         return Decomposition()
@@ -146,9 +146,9 @@ class _Run:
         asked = list(self.asked())
         if state.shares is None:
             return []
-        member, most = group_of(len(asked)), np.zeros((len(asked), self.planner.limit.size))
+        most = np.zeros((len(asked), self.planner.limit.size))
         for share, prices in zip(state.shares, state.prices, strict=False):
             if share.any():
-                most += share[member][:, None] * self.priced(asked, prices)[:, 2:]
+                most += share[:, None] * self.priced(asked, prices)[:, 2:]
         pairs = zip(asked, most.tolist(), strict=True)
         return [ask._replace(prices=state.best, most=given) for ask, given in pairs]
