@@ -1,8 +1,7 @@
 """Workers of ``dask.distributed``.
 
-Each Dask worker runs its tasks in a process of its own below it: what ends that process, or the
-time limit, is an outcome, and the Dask worker lives on. What ends the Dask worker itself is left to
-Dask, which gives its tasks to another one.
+Each Dask worker runs its tasks in a process below it: what ends that process is an outcome. What
+ends the Dask worker itself is left to Dask, which gives its tasks to another one.
 """
 
 import contextlib
@@ -53,8 +52,8 @@ class Cluster:
         kind, _, count = address.partition(":")
         where: Any = {"address": address}
         if kind == "local" and count.isdigit() and int(count):
-            where = {"n_workers": int(count), "threads_per_worker": 1, "memory_limit": 0}
-            where["dashboard_address"] = None
+            where = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+            where["n_workers"] = int(count)
         elif Path(address).is_file():
             where = {"scheduler_file": address}
         elif "://" not in address:

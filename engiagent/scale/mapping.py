@@ -1,8 +1,7 @@
 """One map over independent runs, whose results do not depend on where and in which order they ran.
 
 A task that crashes, hangs, is killed or runs out of memory is tried once more, on another worker
-where there is one, and then is a result with a reason. In this process a crash of the interpreter,
-a hang and memory are the caller's own.
+where there is one, and then is a result with a reason; in this process that is the caller's own.
 """
 
 import os
@@ -50,10 +49,7 @@ class Runs:
         self._base = "" if ledger is None else ledger.key(name, about)
 
     def map(self, tasks: Iterable[Any]) -> Iterator[Outcome]:
-        """Yield the outcome of every task, in the order of the tasks.
-
-        Tasks are read as workers become free, so that there may be any number.
-        """
+        """Yield the outcome of every task in order; tasks are read as workers become free."""
         key = self._ledger.key if self._ledger is not None else lambda *_: ""
         self._tasks = (Task(k, given, key(self._base, given)) for k, given in enumerate(tasks))
         self._more = True

@@ -1,6 +1,7 @@
 """Workers that are processes of this machine; whatever ends one is the outcome of its task."""
 
 import contextlib
+import math
 import os
 import signal
 import tempfile
@@ -48,9 +49,8 @@ class _Child:
             self.line.send(list(tasks))
 
     def is_late(self) -> bool:
-        if not (self.ready and self.tasks) or self.limit is None:
-            return False
-        return time.monotonic() - self.since > self.limit
+        limit = math.inf if self.limit is None else self.limit
+        return self.ready and bool(self.tasks) and time.monotonic() - self.since > limit
 
     def end(self) -> str:
         """End the process and all that it has started; return why it ended."""

@@ -20,9 +20,7 @@ class Spread:
     """Where many runs go; any limit, and any number of workers, takes processes."""
 
     scheduler: str | None = None  # tcp://…, a scheduler file, or local:N, of dask.distributed
-    # processes on this machine; by default this process for few tasks and else one process a core;
-    # 0 is always this process
-    workers: int | None = None
+    workers: int | None = None  # processes here; by default one a core for many tasks; 0 for none
     seconds: float | None = None  # that a task may take
     memory_mb: float | None = None  # that a task may take, beyond what its worker has before
 

@@ -1,8 +1,7 @@
 """A worker process: ``python -m engiagent.scale.worker HANDLE PARENT``.
 
-It gets a job and lists of tasks through a connection of ``multiprocessing`` and sends each outcome
-as it comes. Arrays arrive aligned by it: those that Dask scatters may not be, and sums over them
-then differ in the last bits.
+It gets a job and tasks through a connection of ``multiprocessing`` and sends each outcome. Arrays
+arrive aligned by it; those that Dask scatters may not be, and their sums differ in the last bits.
 """
 
 import os
