@@ -22,7 +22,7 @@ install: $(READY) ## Make .venv with engiagent and the tools to work on it
 
 # uv takes a third of the time of pip, which knows mirrors and certificates that uv does not; for
 # --group pip has to be 25.1 or newer.
-PACKAGES := --editable '.[solvers,fast,grid,market,asset,energyplus,llm,mcp,excel]' --group dev
+PACKAGES := --editable '.[solvers,fast,grid,market,asset,scale,energyplus,llm,mcp,excel]' --group dev
 $(READY): pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "There is no '$(PYTHON)'. Install Python 3.11 or newer, or say make PYTHON=/path/to/python3." >&2; exit 1; }

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -74,22 +75,38 @@ def solve_isolated(
             try:
                 overseer.watch()
             finally:
-                _kill(child)
+                kill(child)
         return _collect(program, options, folder, overseer)
 
 
 def _start(folder: Path, stderr: IO[bytes], progress: bool) -> subprocess.Popen[bytes]:
-    # The child finds every package where this process found it, and OpenBLAS starts no threads
-    # whose stacks would count as the solver's memory.
+    words = [str(folder), str(os.getpid()), *(["progress"] if progress else [])]
+    return interpreter(worker.__name__, *words, stderr=stderr, pipe=True)
+
+
+def interpreter(
+    module: str,
+    *words: str,
+    stderr: IO[bytes],
+    pipe: bool = False,
+    more: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
+) -> subprocess.Popen[bytes]:
+    """Start a module in a Python of its own and in a session of its own.
+
+    It finds every package where this process found it, and OpenBLAS starts no threads whose stacks
+    would count as the solver's memory. ``pipe``: whether input and output are pipes; else there is
+    no input, and output goes where errors go. ``more``: of the environment.
+    """
     paths = [str(Path(entry or ".").resolve()) for entry in sys.path]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-P", "-m", worker.__name__, str(folder), str(os.getpid())]
+    environment = {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [*command, "progress"] if progress else command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        [sys.executable, "-P", "-m", module, *words],
+        stdin=subprocess.PIPE if pipe else subprocess.DEVNULL,
+        stdout=subprocess.PIPE if pipe else stderr,
         stderr=stderr,
-        env=environment,
+        env={**os.environ, **environment, **(more or {})},
+        pass_fds=pass_fds,
         start_new_session=True,
     )
 
@@ -135,7 +152,7 @@ class _Overseer:
                 self._stop("interrupted")
             if time.monotonic() > self.kill_at:
                 break
-        _kill(self.child)
+        kill(self.child)
         reader.join()
 
     def _stop(self, cause: str) -> None:
@@ -155,8 +172,8 @@ def _read_lines(child: subprocess.Popen[bytes], lines: queue.SimpleQueue[bytes])
     lines.put(b"")
 
 
-def _kill(child: subprocess.Popen[bytes]) -> None:
-    """End the child and whatever it started; do nothing when it has ended."""
+def kill(child: subprocess.Popen[bytes]) -> None:
+    """End a child and whatever it started; do nothing when it has ended."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         # Its output has ended, so it is about to exit by itself.
         child.wait(timeout=POLL)
@@ -181,7 +198,7 @@ def _collect(
         return replace(result, reason=unbounded_reason(program, result.ray))
     if (folder / worker.FAILURE).exists():
         raise EngiagentError((folder / worker.FAILURE).read_text(encoding="utf-8"))
-    status, reason = _why_ended(options, overseer, _tail(folder / "stderr"))
+    status, reason = _why_ended(options, overseer, tail(folder / "stderr"))
     solver = adapter(options.backend or worker.DEFAULT)
     result = SolverResult(
         status=status,
@@ -225,7 +242,8 @@ def _why_ended(options: SolveOptions, overseer: _Overseer, stderr: str) -> tuple
     return "error", f"the solver's process ended with code {code}{last}"
 
 
-def _tail(path: Path, size: int = 4000) -> str:
+def tail(path: Path, size: int = 4000) -> str:
+    """Return the end of a file of text."""
     with open(path, "rb") as file:
         file.seek(0, os.SEEK_END)
         file.seek(max(0, file.tell() - size))

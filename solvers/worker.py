@@ -41,7 +41,7 @@ def main() -> None:
     # Solvers may print; standard output belongs to the progress lines.
     channel = os.dup(1)
     os.dup2(2, 1)
-    _die_with(parent)
+    die_with(parent)
     code = 0
     try:
         _solve(folder, channel)
@@ -67,7 +67,7 @@ def _solve(folder: Path, channel: int) -> None:
         watch = Watch(lambda progress: _tell(channel, progress, keeper), keeper.take, stop.is_set)
     if options.memory_limit_mb is not None:
         _warm_up(solver)
-        _limit_memory(options.memory_limit_mb)
+        limit_memory(options.memory_limit_mb)
     result = solver.solve_here(program, options, watch)
     transport.write_result(folder / RESULT, result)
 
@@ -153,7 +153,7 @@ def _obey(stop: threading.Event, has_point: bool) -> None:
     stop.set()
 
 
-def _limit_memory(megabytes: float) -> None:
+def limit_memory(megabytes: float) -> None:
     """Let the address space grow by no more than this from here."""
     try:
         import resource
@@ -175,7 +175,7 @@ def _address_space() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def _die_with(parent: int) -> None:
+def die_with(parent: int) -> None:
     """Ask the kernel to end this process with its parent (Linux)."""
     if sys.platform == "linux":
         import ctypes

@@ -6,7 +6,7 @@ A list with commas: series with their noise, and how often they are drawn, as in
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -126,10 +126,24 @@ def _disturbance(name: str, amount: str) -> Disturbance:
     return Disturbance(name, number / 100 if relative else number, relative, unit)
 
 
-def with_disturbances(certificate: Certificate, case: Case, wanted: Disturbances) -> Certificate:
+Mapped = Callable[[Callable[[Any, Any], Any], Any, Iterable[Any]], Iterable[Any]]
+"""Gives a function of something shared and a task for every task, in the order of the tasks."""
+
+
+def one_by_one(
+    function: Callable[[Any, Any], Any], shared: Any, tasks: Iterable[Any]
+) -> Iterator[Any]:
+    """Yield what a function gives for every task."""
+    return (function(shared, task) for task in tasks)
+
+
+def with_disturbances(
+    certificate: Certificate, case: Case, wanted: Disturbances, mapped: Mapped = one_by_one
+) -> Certificate:
     """Return a certificate with the outcome of runs with disturbances at its physics level.
 
-    Raises InputError when a series that is to be disturbed does not exist, or no unit is declared.
+    ``mapped``: makes the runs. Raises InputError when a series that is to be disturbed does not
+    exist, or no unit is declared.
     """
     units, _ = declared_units(case.blueprint, case.requirements, case.problem.folder)
     by_text = case.requirements is not None and bool(case.requirements.dynamics)
@@ -139,7 +153,7 @@ def with_disturbances(certificate: Certificate, case: Case, wanted: Disturbances
     rules: Sequence[Rule] = rules_of_core(bench.declarations.core)
     if by_text and case.requirements is not None:
         rules = case.requirements.requirements
-    found = disturbed(Plant(bench, units), rules, wanted)
+    found = disturbed(Plant(bench, units), rules, wanted, mapped)
     bench.forget()
     physics = {**certificate.levels.get("physics", {"status": "unchecked"}), "disturbance": found}
     return replace(certificate, levels={**certificate.levels, "physics": physics})
@@ -159,23 +173,16 @@ SHOWN = 1000
 """Limits that the certificate lists at most, those that are broken most often first."""
 
 
-def disturbed(plant: Plant, rules: Sequence[Rule], wanted: Disturbances) -> dict[str, Any]:
+def disturbed(
+    plant: Plant, rules: Sequence[Rule], wanted: Disturbances, mapped: Mapped = one_by_one
+) -> dict[str, Any]:
     """Return in which share of the runs all limits hold, and how each limit fares."""
-    generator = np.random.default_rng(wanted.seed)
-    targets = [_Target.of(plant, item) for item in wanted.items]
     tally: dict[str, dict[str, Any]] = {}
     held = 0
-    for _ in range(wanted.runs):
-        noise: dict[tuple[str, str], Floats] = {}
-        symbols: dict[str, Symbol] = {}
-        for target in targets:
-            drawn = target.draw(generator, wanted.correlation)
-            if isinstance(target.place, tuple):
-                noise[target.place] = drawn
-            else:
-                symbols[target.place] = target.moved(drawn)
-        records, notes = _run(plant, rules, noise, symbols)
+    notes: list[str] = []
+    for records, unchecked in mapped(_run, (plant, rules), _draws(plant, wanted)):
         held += _count(tally, records)
+        notes = unchecked
     ordered = sorted(tally.values(), key=lambda item: (-item["broken"], item["id"]))
     for item in ordered:
         item["broken"] = item["broken"] / wanted.runs
@@ -190,12 +197,29 @@ def disturbed(plant: Plant, rules: Sequence[Rule], wanted: Disturbances) -> dict
     }
 
 
+Draw = tuple[dict[tuple[str, str], Floats], dict[str, Symbol]]
+"""What is added to series of units, and parameters of the document as they turn out."""
+
+
+def _draws(plant: Plant, wanted: Disturbances) -> Iterator[Draw]:
+    generator = np.random.default_rng(wanted.seed)
+    targets = [_Target.of(plant, item) for item in wanted.items]
+    for _ in range(wanted.runs):
+        noise: dict[tuple[str, str], Floats] = {}
+        symbols: dict[str, Symbol] = {}
+        for target in targets:
+            drawn = target.draw(generator, wanted.correlation)
+            if isinstance(target.place, tuple):
+                noise[target.place] = drawn
+            else:
+                symbols[target.place] = target.moved(drawn)
+        yield noise, symbols
+
+
 def _run(
-    plant: Plant,
-    rules: Sequence[Rule],
-    noise: Mapping[tuple[str, str], Floats],
-    symbols: Mapping[str, Symbol],
+    shared: tuple[Plant, Sequence[Rule]], drawn: Draw
 ) -> tuple[list[dict[str, Any]], list[str]]:
+    (plant, rules), (noise, symbols) = shared, drawn
     declarations = plant.bench.declarations.with_parameters(symbols)
     bench = Bench(declarations, plant.bench.series)
     site = Plant(bench, plant.units, noise=noise)

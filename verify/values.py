@@ -10,6 +10,7 @@ which nothing is ever rounded: the same expressions are evaluated by the same co
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import count
 from typing import Any, Literal, TypeVar
 
@@ -197,7 +198,11 @@ def constant(data: Numbers, unit: Unit, bare: bool = False) -> Value:
         return Value(
             wide(converted, data.size), unit, wide(np.abs(converted), data.size), bare=bare
         )
-    return Value(converted, unit, lambda rows: np.abs(converted[rows]), bare=bare)
+    return Value(converted, unit, partial(_sizes, converted), bare=bare)
+
+
+def _sizes(data: Numbers, rows: Any) -> Any:
+    return np.abs(data[rows])
 
 
 def variable(data: Numbers, unit: Unit) -> Value:

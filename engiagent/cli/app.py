@@ -31,6 +31,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "explain": ("explain", "Say why SOURCE has no plan, no best plan, or just this one."),
     "solve": ("run", "Solve BLUEPRINT, a JSON file, and check the schedule."),
     "study": ("study", "Solve a problem many times: cases, sweep, pareto or sensitivity."),
+    "fleet": ("fleet", "Plan many assets of one template, or verify a fleet's folder."),
     "control": ("control", "Control PLANT in closed loop: plan, apply, measure, plan again."),
     "identify": ("identify", "Identify a model from DATA, a table of measurements."),
     "simulate": ("simulate", "Run PLANT, a plant file or one of a simulator, under a controller."),

@@ -6,7 +6,15 @@ from typing import Any, Final
 
 import click
 
-from engiagent.agents.bench import machine, places_by_id, recordings, replay, summary, versions
+from engiagent.agents.bench import (
+    Replayed,
+    machine,
+    places_by_id,
+    recordings,
+    replay,
+    summary,
+    versions,
+)
 from engiagent.agents.engines.asking import Asking
 from engiagent.ask.bench import CASES
 from engiagent.ask.bench import load_suite as load_questions
@@ -16,8 +24,9 @@ from engiagent.cli import options
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.options import FILE, FOLDER
 from engiagent.cli.output import clean, print_json, say
-from engiagent.errors import InputError
+from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import write_atomic
+from engiagent.scale import Spread, map_runs
 from engiagent.text import corpus_root
 
 RESULTS: Final = Path("benchmarks") / "results" / "recorded.json"
@@ -75,9 +84,12 @@ def ask(
 
 @bench.command("recorded")
 @click.argument("folder", type=FOLDER, default=RECORDINGS, metavar="[FOLDER]")
+@options.places
 @options.as_json
 @click.option("--store", is_flag=True, help=f"Write the result with machine to {RESULTS}.")
-def recorded(folder: Path, as_json: bool, store: bool) -> int:
+def recorded(
+    folder: Path, workers: int | None, scheduler: str | None, as_json: bool, store: bool
+) -> int:
     """Replay the recorded exchanges with a language model in FOLDER, by default tests/recorded.
 
     Each recording is a run of a corpus problem; the model saw the text and its data, nothing of the
@@ -88,8 +100,11 @@ def recorded(folder: Path, as_json: bool, store: bool) -> int:
     root = corpus_root()
     places = places_by_id(root)
     found = []
-    for recording in recordings(folder):
-        found.append(replay(recording, root, places))
+    shared, spread = (root.resolve(), places), Spread(scheduler, workers)
+    for outcome in map_runs(_replayed, recordings(folder), spread, shared=shared):
+        if not outcome.ok:
+            raise EngiagentError(outcome.reason)
+        found.append(outcome.value)
         row = vars(found[-1])
         state = "WRONG" if row["false"] else "right" if row["right"] else "open"
         said = f": {row['reason'][:200]}" if row["reason"] else ""
@@ -108,6 +123,10 @@ def recorded(folder: Path, as_json: bool, store: bool) -> int:
     else:
         _echo(summary(found))
     return int(ExitCode.VIOLATED if content["wrong"] else ExitCode.FEASIBLE)
+
+
+def _replayed(shared: tuple[Path, dict[str, str]], recording: Path) -> Replayed:
+    return replay(recording, *shared)
 
 
 def _echo(values: dict[str, Any], margin: str = "") -> None:

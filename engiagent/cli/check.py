@@ -37,6 +37,7 @@ from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.run.certify import title_of
 from engiagent.run.proofs import Proofs
+from engiagent.scale.work import Spread
 from engiagent.verify.disturbances import parse_disturbances
 from engiagent.verify.foreign import Reading, load_mapping
 
@@ -125,6 +126,7 @@ def _reading(mappings: tuple[str, ...], units: tuple[str, ...], **given: Any) ->
     metavar="SPEC",
     help="Also run the plan with noise on series, as load.power=5%,outdoor=0.5K,runs=100,seed=1.",
 )
+@options.places
 @further_proofs
 @limits
 def check(
@@ -136,6 +138,8 @@ def check(
     github: bool,
     summary: Path | None,
     disturb: str | None,
+    workers: int | None,
+    scheduler: str | None,
     exact: bool,
     second_solver: str | None,
     as_json: bool,
@@ -178,6 +182,7 @@ def check(
         out=out,
         proofs=Proofs(exact, second_solver),
         disturb=noise,
+        spread=Spread(scheduler, workers),
         certificate=certificate,
     )
     for file in (junit, summary):
@@ -185,7 +190,7 @@ def check(
             _make_folder(file.parent)
     results: list[CheckResult] = []
     for path, solution in product(paths, solutions or (None,)):
-        for result in replace(examiner, solution=solution).examine(path):
+        for result in replace(examiner, solution=solution).examine(path, with_figures=as_json):
             shown = replace(result, path=str(solution)) if len(solutions) > 1 else result
             results.append(shown)
             tell(shown)

@@ -55,10 +55,12 @@ from engiagent.run.inputs import (
     slots_of,
     stored_problem,
 )
-from engiagent.run.keyfigures import figures_of_schedule
+from engiagent.run.keyfigures import KeyFigures, figures_of_schedule
 from engiagent.run.proofs import PLAIN, Proofs, find_best
 from engiagent.run.stages import computed, solve_program, static_findings
 from engiagent.run.stored import KeptSchedule, compare, keep_check, kept_schedule
+from engiagent.scale.mapping import map_runs
+from engiagent.scale.work import DEFAULT, Spread
 from engiagent.solvers.result import NO_OTHER, SolveOptions
 from engiagent.text import Problem, find_problems
 from engiagent.verify.case import annotated_otherwise
@@ -103,6 +105,7 @@ class Examiner:
     out: Path | None = None  # a new folder in which the check of an external schedule is stored
     proofs: Proofs = PLAIN  # what is asked beyond the plain check
     disturb: Disturbances | None = None  # what turns out another way in runs beside the check
+    spread: Spread = DEFAULT  # where targets are checked, or of one target the runs of ``disturb``
     certificate: Path | None = None  # a stored certificate, which the result then has to be
     # of a run that is checked again: what an engine took from its text, what a new meeting of its
     # two readings shows, and the values that the user had set
@@ -114,13 +117,43 @@ class Examiner:
 
     # -- which ------------------------------------------------------------------------------------
 
-    def examine(self, path: Path) -> Iterator[CheckResult]:
-        """Yield one result for a path, or one for all that there is to check below a folder."""
-        for target in self._targets(path):
-            started = perf_counter()
-            result = self._examined(target, alone=target.path == path)
-            seconds = perf_counter() - started
-            yield replace(result, seconds=seconds, source=target.path, schedule=target.schedule)
+    def examine(self, path: Path, *, with_figures: bool = False) -> Iterator[CheckResult]:
+        """Yield one result for a path, or one for all that there is to check below a folder.
+
+        ``with_figures``: whether key figures are wanted, which are found with each result then.
+        """
+        targets = self._targets(path)
+        if len(targets) == 1 or self.spread.is_here(len(targets)):
+            yield from (self._timed(target, alone=target.path == path) for target in targets)
+            return
+        tasks = ((target, target.path == path, self._before(target)) for target in targets)
+        shared = (replace(self, seen={}, spread=DEFAULT), with_figures)
+        outcomes = map_runs(_examined_there, tasks, self.spread, shared=shared)
+        for target, outcome in zip(targets, outcomes, strict=True):
+            if outcome.ok:
+                yield outcome.value
+                continue
+            place = str(target.schedule or target.path)
+            about: dict[str, Any] = {"source": target.path, "schedule": target.schedule}
+            yield CheckResult(path=place, code=ExitCode.UNDECIDED, error=outcome.reason, **about)
+
+    def _timed(self, target: Target, alone: bool) -> CheckResult:
+        started = perf_counter()
+        result = self._examined(target, alone=alone)
+        seconds = perf_counter() - started
+        return replace(result, seconds=seconds, source=target.path, schedule=target.schedule)
+
+    def _before(self, target: Target) -> dict[str, str]:
+        """Return where the id of a corpus problem stood first, which its worker cannot know."""
+        if target.kind != "problem" or target.schedule is not None or self.solution is not None:
+            return {}
+        try:
+            problem = Problem.load(target.path)
+        except EngiagentError:
+            return {}  # its worker says so
+        if problem.expert is None:
+            return {}
+        return {problem.id: self.seen.setdefault(problem.id, str(target.path))}
 
     def _targets(self, path: Path) -> list[Target]:
         if not path.exists():
@@ -261,6 +294,7 @@ class Examiner:
             requirements=self.requirements,
             reading=self.text,
             overrides=self.overrides,
+            spread=None if self.spread == DEFAULT else self.spread,
             **about,
         )
         return certificate, opinion
@@ -428,6 +462,20 @@ class Examiner:
                 allowed = answer.get("relative_tolerance")
                 found = objectives(result.objective or {}, expected, allowed)
                 yield from (f"{file.name}: {text}" for text in found)
+
+
+def _examined_there(
+    shared: "tuple[Examiner, bool]", task: tuple[Target, bool, dict[str, str]]
+) -> CheckResult:
+    """Return the result of one target on a worker."""
+    (examiner, figures), (target, alone, before) = shared, task
+    found = replace(examiner, seen=before)._timed(target, alone)
+    known = found.figures() if figures and found.figures is not None else None
+    return replace(found, figures=None if known is None else partial(_as_found, known))
+
+
+def _as_found(figures: KeyFigures) -> KeyFigures:
+    return figures
 
 
 def against(problem: Problem) -> tuple[Blueprint | None, ProblemReading | None]:

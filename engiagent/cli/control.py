@@ -13,7 +13,7 @@ import click
 from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.options import COUNT, PROBLEM, file_option, limits, solve_options
+from engiagent.cli.options import COUNT, FILE, PROBLEM, file_option, limits, solve_options
 from engiagent.cli.output import moving_line, number, print_json, refuse_used, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
@@ -28,7 +28,7 @@ from engiagent.environment.controllers import RULES
 from engiagent.environment.interface import read_yaml
 from engiagent.environment.running import as_csv
 from engiagent.environment.signals import simulated
-from engiagent.errors import InputError
+from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.plant.cluster import SHARES
@@ -36,6 +36,7 @@ from engiagent.plant.reading import cluster_of
 from engiagent.report.looped import lead, page, steps_csv
 from engiagent.run.folder import BLUEPRINT, CERTIFICATE, CONTROLLED, LOOP, SOLUTION, is_run_folder
 from engiagent.run.keyfigures import Figure
+from engiagent.scale import Spread, map_runs
 from engiagent.solvers.solution import save_solution
 from engiagent.text import Problem
 
@@ -60,7 +61,13 @@ PAGE = "loop.html"
     "of Python as module:function.",
 )
 @file_option("--signals", "Which of the plant's signals is which of the plan's.")
-@file_option("--actual", "What really comes: a table with columns that are forecast.")
+@click.option(
+    "--actual",
+    multiple=True,
+    type=FILE,
+    help="What really comes: a table with columns that are forecast; repeatable, each is then a "
+    "scenario with a loop and a folder of its own.",
+)
 @click.option(
     "--against",
     multiple=True,
@@ -99,8 +106,52 @@ PAGE = "loop.html"
     "--out", "Folder of the loop; by default one below runs/ named by the plant."
 )
 @options.settings("Give or replace a value of the plant, as battery.initial_energy=40kWh")
+@options.places
 @limits
 def control(
+    source: Path,
+    actual: tuple[Path, ...],
+    out: Path | None,
+    workers: int | None,
+    scheduler: str | None,
+    as_json: bool,
+    **given: Any,
+) -> int:
+    """Control PLANT in closed loop: plan, apply the first period, measure, plan again.
+
+    States are measured from the plant's own initial values on; forecasts are its own series.
+    """
+    folder = out or Path("runs") / f"control-{read_source(source, given['settings'])[2]}"
+    if len(actual) < 2:
+        code, found = _controlled(source, actual=actual[0] if actual else None, out=folder, **given)
+        if as_json:
+            print_json(found)
+        return code
+    if len({path.stem for path in actual}) < len(actual):
+        raise InputError("two scenarios have one name", found=", ".join(map(str, actual)))
+    loops, codes, shared = [], [], {"source": source, **given}
+    tasks = [(path, folder / path.stem) for path in actual]
+    for task, outcome in zip(
+        tasks, map_runs(_of_scenario, tasks, Spread(scheduler, workers), shared=shared), strict=True
+    ):
+        if not outcome.ok:
+            raise EngiagentError(f"{task[0]}: {outcome.reason}")
+        code, found = outcome.value
+        codes.append(code)
+        loops.append(found)
+        goal = found["objective"]
+        value = "stopped" if found["stopped"] else number(goal["value"], goal["unit"])
+        say(f"{task[0].stem}: {value}, {len(found['relaxed'])} steps relaxed; {task[1]}")
+    if as_json:
+        print_json({"schema": "engiagent-loops/1", "loops": loops})
+    return int(exit_codes.worst(map(ExitCode, codes)))
+
+
+def _of_scenario(given: Mapping[str, Any], task: tuple[Path, Path]) -> tuple[int, dict[str, Any]]:
+    return _controlled(**{**given, "actual": task[0], "out": task[1]})
+
+
+def _controlled(
     source: Path,
     steps: int | None,
     horizon: int | None,
@@ -113,21 +164,17 @@ def control(
     end: Any,
     certify: bool,
     force: bool,
-    out: Path | None,
+    out: Path,
     settings: tuple[str, ...],
-    as_json: bool,
     **given: Any,
-) -> int:
-    """Control PLANT in closed loop: plan, apply the first period, measure, plan again.
-
-    States are measured from the plant's own initial values on; forecasts are its own series.
-    """
+) -> tuple[int, dict[str, Any]]:
+    """Close one loop and write its folder; return the exit code, and what there is to say of it."""
     blueprint, data, name = read_source(source, settings)
     stated = not (Blueprint.is_in(source) or is_run_folder(source))
     cluster = cluster_of(Problem.load(source)) if stated else None
     if per_building and cluster is None:
         raise InputError("--per-building needs a cluster", str(source), expected="buildings: {…}")
-    folder, solving = out or Path("runs") / f"control-{name}", solve_options(**given)
+    folder, solving = out, solve_options(**given)
     refuse_used(folder, force)
     # A function stands in a module of the user, beside the plant or where the command is called.
     sys.path[:0] = [str(Path.cwd()), str(data.resolve())]
@@ -175,11 +222,9 @@ def control(
         certificate = certify_loop(folder)
         write_atomic(folder / CERTIFICATE, certificate.to_json())
         say(f"  verdict    {certificate.line}")
-    if as_json:
-        print_json({"problem": name, "run": str(folder), **about})
-    if loop.stopped:
-        return int(ExitCode.UNDECIDED)
-    return int(ExitCode.VIOLATED if loop.relaxed else ExitCode.FEASIBLE)
+    code = ExitCode.VIOLATED if loop.relaxed else ExitCode.FEASIBLE
+    found_in = {"problem": name, "run": str(folder), **about}
+    return int(ExitCode.UNDECIDED if loop.stopped else code), found_in
 
 
 def _progress(show: Callable[[str], None]) -> Callable[[int, int], None]:

@@ -114,6 +114,21 @@ further_proofs = added(
 )
 """What a certificate can say beyond the plain check."""
 
+places = added(
+    click.option(
+        "--workers",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Processes on this machine; by default none for a few runs, else one a core.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="WHERE",
+        help="A Dask cluster: tcp://HOST:PORT, a scheduler file, or local:N.",
+    ),
+)
+"""Where many independent runs go; see :func:`engiagent.scale.map_runs`."""
+
 outputs = added(
     click.option(
         "--out",

@@ -16,6 +16,7 @@ from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.report.studied import page
 from engiagent.run.folder import BLUEPRINT, is_run_folder
 from engiagent.run.inputs import name_of, problem_folder_of
+from engiagent.scale import Spread
 from engiagent.study import Cases, Pareto, Sensitivity, Setting, Sweep, run_study
 from engiagent.study.live import Variation, parse_factor
 from engiagent.study.modes import parse_goal
@@ -48,6 +49,7 @@ _options = added(
     ),
     click.option("--force", is_flag=True, help="Begin anew in a folder with another study."),
     click.option("--certify", is_flag=True, help="Let the checker judge the plan of each point."),
+    options.places,
     limits,
 )
 """The argument and the options of every study."""
@@ -142,6 +144,8 @@ def _study(
     force: bool,
     certify: bool,
     as_json: bool,
+    workers: int | None,
+    scheduler: str | None,
     **given: Any,
 ) -> int:
     """Run a study of a source, write and print what it found, and return the exit code.
@@ -162,6 +166,7 @@ def _study(
             show=show,
             out=folder,
             force=force,
+            spread=None if workers is None and scheduler is None else Spread(scheduler, workers),
             on_point=line and (lambda done, total, found: line(f"{done} of {total} points")),
         )
         found = run_study(asked, blueprint, setting)

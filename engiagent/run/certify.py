@@ -1,9 +1,9 @@
 """From a schedule to a certificate: what the checker is given, and what is said without one."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
 from engiagent.io.files import open_inside, sha256_bytes
 from engiagent.run.inputs import REQUIREMENTS, data_files
+from engiagent.scale import Spread, map_runs
 from engiagent.solvers.solution import load_arrays
 from engiagent.text import Problem
 from engiagent.verify.case import annotated_otherwise, case_of
@@ -22,7 +23,7 @@ from engiagent.verify.certificate import LEVELS, Certificate
 from engiagent.verify.checking import check
 from engiagent.verify.claims import Reading, formal_reading, overrides_of
 from engiagent.verify.definitions import reproduce
-from engiagent.verify.disturbances import Disturbances, with_disturbances
+from engiagent.verify.disturbances import Disturbances, one_by_one, with_disturbances
 from engiagent.verify.exact import with_exact
 from engiagent.verify.foreign import Reading as Columns
 from engiagent.verify.levels.sources import read_sources
@@ -76,6 +77,7 @@ def certify(
     disturb: Disturbances | None = None,
     reading: Reading | None = None,
     overrides: Mapping[str, str] | None = None,
+    spread: Spread | None = None,
 ) -> Certificate:
     """Return the certificate of a schedule.
 
@@ -86,7 +88,8 @@ def certify(
     problem without annotations of its own. ``exact``: whether to say beside every figure what
     rational arithmetic makes of it. ``disturb``: what is to turn out another way in runs that are
     reported beside the verdict. ``reading``: who has read the text; by default what
-    :func:`reading_of` derives. ``overrides``: the values that the user has set.
+    :func:`reading_of` derives. ``overrides``: the values that the user has set. ``spread``: where
+    the runs of ``disturb`` are made.
     """
     if blueprint is not None and blueprint.kind == "definitions":  # the checker computes it again
         given = blueprint
@@ -114,10 +117,18 @@ def certify(
         case = case_of(source, solution, expanded, stated, mapping)
         certificate = with_exact(certificate, case) if exact else certificate
         if disturb is not None:
-            certificate = with_disturbances(certificate, case, disturb)
+            mapped = one_by_one if spread is None else partial(_mapped, spread)
+            certificate = with_disturbances(certificate, case, disturb, mapped)
     if opinion is not None:
         certificate = with_opinion(certificate, opinion)
     return _with_blueprint(certificate, blueprint)
+
+
+def _mapped(spread: Spread, function: Any, shared: Any, tasks: Iterable[Any]) -> Iterator[Any]:
+    for outcome in map_runs(function, tasks, spread, shared=shared):
+        if not outcome.ok:
+            raise EngiagentError(outcome.reason)
+        yield outcome.value
 
 
 def _generated(blueprint: Blueprint | None, expanded: Blueprint | None) -> set[str]:

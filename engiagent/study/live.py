@@ -34,6 +34,7 @@ from engiagent.formulations.parametric import compile_parametric
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.run.certify import certify
+from engiagent.scale import Spread
 from engiagent.solvers.goals import frontier
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session import Session
@@ -155,6 +156,9 @@ class Setting:
     # a folder that stores each point as it is found; started again, a study goes on from there
     out: Path | None = None
     force: bool = False  # begin anew in a folder that holds another study
+    # where points are solved, each from nothing, lest which of several equally good plans is found
+    # depend on the number of workers; None for one after the other in this process
+    spread: Spread | None = None
     # called with the number of points done, of all points, and what the last one found
     on_point: OnPoint | None = None
 
@@ -230,6 +234,7 @@ class Live:
         program = self.program
         plain = not program.goals and self.setting.options.memory_limit_mb is None
         plain = plain and bool(self.places)  # what never changes is solved once, on its own
+        plain = plain and self.setting.spread is None
         return self._parametric.in_place and plain and not program.is_mip and not program.nonlinear
 
     def numbers_in(self, blueprint: Blueprint, place: Place) -> Floats:
@@ -300,6 +305,11 @@ class Live:
         except EngiagentError as error:
             return [failed(error)]
         return [self.record(result, new) for result in results]
+
+    def program_at(self, new: Mapping[str, Floats]) -> Program:
+        """Return the program with new numbers; it stands until the next ones come."""
+        self._move(new)
+        return self.program
 
     def _move(self, new: Mapping[str, Floats]) -> None:
         """Put new numbers at places, all others as they stand in the blueprint."""

@@ -6,7 +6,7 @@ loss to the first, the others as well as they go, so that every point is efficie
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -26,7 +26,7 @@ from engiagent.solvers.goals import ROOM, goal_values, kept, only, solve_goals
 from engiagent.solvers.result import SolverResult
 from engiagent.solvers.session import Session
 from engiagent.study.live import Json, Live, Setting, Variation, failed, parse_factor, points_of
-from engiagent.study.outcome import Begun, Checkpoint, Row
+from engiagent.study.outcome import Begun, Records, Row
 from engiagent.units.unit import conversion, parse_unit
 
 _REPORT: Final = "core_model_elements.report"
@@ -69,6 +69,10 @@ class Cases:
             _refuse_wrong(blueprint, variants, setting.folder)
         base = Live(blueprint, (), setting)
 
+        @cache
+        def swept(name: str, parameter: str) -> Live:
+            return Live(blueprint, [parameter], setting, base.requests)
+
         def solved(variant: Blueprint) -> list[Json]:
             try:
                 live = base if variant is blueprint else Live(variant, (), setting, base.requests)
@@ -76,28 +80,31 @@ class Cases:
                 return [failed(error)]
             return live.front({}, self.points)
 
-        def rows(stored: Checkpoint) -> Iterator[Row]:
-            for name, variant in {BASE: blueprint, **variants}.items():
-                yield from _numbered({"case": name}, stored.found(f"case:{name}", solved, variant))
-            for sweep in report.sweeps:
-                yield from self._swept(base, blueprint, sweep, stored)
+        def at(sweep: SweepDef, value: Any) -> list[Json]:
+            """Each solve is warm from the last where that is possible."""
+            live = swept(sweep.name, sweep.parameter)
+            return live.front({sweep.parameter: _numbers(live, sweep, value)}, self.points)
 
-        total = 1 + len(variants) + sum(len(sweep.values) for sweep in report.sweeps)
-        notes = (_DUALS,) if report.duals else ()
-        return Begun(base, rows, total, notes, (blueprint, *variants.values()))
+        every = {BASE: blueprint, **variants}
+        solves = {f"case:{name}": partial(solved, variant) for name, variant in every.items()}
+        solves |= {f"sweep:{s.name}:{k}": partial(at, s, v) for s, k, v in _values(report)}
 
-    def _swept(
-        self, base: Live, blueprint: Blueprint, sweep: SweepDef, stored: Checkpoint
-    ) -> Iterator[Row]:
-        """Yield the rows of a sweep, each solve warm from the last where that is possible."""
-        live = Live(blueprint, [sweep.parameter], base.setting, base.requests)
-        unit = sweep.unit or live.places[sweep.parameter].unit
-        for k, value in enumerate(sweep.values):
-            new = {sweep.parameter: _numbers(live, sweep, unit, value)}
-            key = f"sweep:{sweep.name}:{k}"
-            found = stored.found(key, live.front, new, self.points)
-            at = {"case": BASE, "sweep": sweep.name, "value": thaw(value), "unit": unit}
-            yield from _numbered(at, found)
+        def rows(found: Records) -> Iterator[Row]:
+            for name in every:
+                yield from _numbered({"case": name}, found[f"case:{name}"])
+            for sweep, k, value in _values(report):
+                unit = sweep.unit or swept(sweep.name, sweep.parameter).places[sweep.parameter].unit
+                about = {"case": BASE, "sweep": sweep.name, "value": thaw(value), "unit": unit}
+                yield from _numbered(about, found[f"sweep:{sweep.name}:{k}"])
+
+        notes, read = (_DUALS,) if report.duals else (), (blueprint, *variants.values())
+        return Begun.of(base, solves, rows, notes, read, fronts=True)
+
+
+def _values(report: ReportDef) -> Iterator[tuple[SweepDef, int, Any]]:
+    for sweep in report.sweeps:
+        for number, value in enumerate(sweep.values):
+            yield sweep, number, value
 
 
 def _refuse_wrong(base: Blueprint, variants: Mapping[str, Blueprint], folder: Path | None) -> None:
@@ -119,9 +126,10 @@ def _refuse_wrong(base: Blueprint, variants: Mapping[str, Blueprint], folder: Pa
         raise BlueprintError(errors)
 
 
-def _numbers(live: Live, sweep: SweepDef, unit: str, value: Any) -> Floats:
+def _numbers(live: Live, sweep: SweepDef, value: Any) -> Floats:
     """Return the numbers that a value of a sweep stands for, in the parameter's own unit."""
     place, core = live.places[sweep.parameter], live.blueprint.core
+    unit = sweep.unit or place.unit
     fields: Json = {"value": value, "data": None, "keys": (), "unit": unit, "unit_override": None}
     parameters = tuple(
         replace(p, **fields) if p.name == sweep.parameter else p for p in core.parameters
@@ -159,19 +167,16 @@ class Sweep:
             v.name if unit == "1" else f"{v.name} [{unit}]"
             for v, unit in zip(self.variations, units, strict=True)
         ]
-        moved = [
-            {v.name: live.moved(v, x) for v, x in zip(self.variations, point, strict=True)}
-            for point in points
-        ]
 
-        def rows(stored: Checkpoint) -> Iterator[Row]:
+        def new(point: tuple[float, ...]) -> dict[str, Floats]:
+            return {v.name: live.moved(v, x) for v, x in zip(self.variations, point, strict=True)}
+
+        def rows(found: Records) -> Iterator[Row]:
             for k, point in enumerate(points):
-                yield (
-                    dict(zip(heads, point, strict=True)),
-                    stored.found(str(k), live.found, moved[k]),
-                )
+                yield dict(zip(heads, point, strict=True)), found[str(k)]
 
-        return Begun(live, rows, len(points))
+        solves = {str(k): partial(live.found, new(point)) for k, point in enumerate(points)}
+        return Begun.of(live, solves, rows)
 
 
 # -- sensitivity -----------------------------------------------------------------------------------
@@ -208,18 +213,17 @@ class Sensitivity:
             raise InputError("a factor is given twice", found=", ".join(names))
         live = Live(blueprint, names, setting)
 
-        def rows(stored: Checkpoint) -> Iterator[Row]:
-            yield (
-                {"factor": "base", "end": "base", "value": ""},
-                stored.found("base", live.found, {}),
-            )
-            for v in ends:
-                for end, x in zip(("low", "high"), v.values, strict=True):
-                    at = {"factor": v.name, "end": end, "value": f"{x:.10g} {live.unit_of(v)}"}
-                    new = {v.name: live.moved(v, x)}
-                    yield at, stored.found(f"{v.name}/{end}", live.found, new)
+        ends_of = [(v, *end) for v in ends for end in zip(("low", "high"), v.values, strict=True)]
+        moves = {f"{v.name}/{end}": {v.name: live.moved(v, x)} for v, end, x in ends_of}
+        solves = {key: partial(live.found, new) for key, new in {"base": {}, **moves}.items()}
 
-        return Begun(live, rows, 1 + 2 * len(ends), notes)
+        def rows(found: Records) -> Iterator[Row]:
+            yield {"factor": "base", "end": "base", "value": ""}, found["base"]
+            for v, end, x in ends_of:
+                at = {"factor": v.name, "end": end, "value": f"{x:.10g} {live.unit_of(v)}"}
+                yield at, found[f"{v.name}/{end}"]
+
+        return Begun.of(live, solves, rows, notes)
 
 
 def declared_factors(blueprint: Blueprint) -> tuple[tuple[Variation, ...], tuple[str, ...]]:
@@ -303,38 +307,49 @@ class Pareto:
         live = Live(with_goals(blueprint, self.goals), (), setting)
         _refuse_curved(live.program)
         goals = live.program.goals
+        ends = [f"end:{k}" for k in range(len(goals))]
+        finders: dict[str, Callable[[list[float]], Find]] = {}
 
-        def rows(stored: Checkpoint) -> list[Row]:
-            found = list(_points(live, stored, self.points))
-            records = _judged(goals, [record for _, record in found])
-            ats = ({"at": at} for at, _ in found)
-            return list(zip(ats, records, strict=True))
+        def spaced(found: Records) -> tuple[list[list[float]], list[float]] | None:
+            """Return the limits of all goals but the first, and the scales of all."""
+            if not all("goals" in found[key] for key in ends):
+                return None  # without a plan there is no front
+            values = [list(found[key]["goals"].values()) for key in ends]
+            low, high = np.min(values, axis=0), np.max(values, axis=0)
+            scale = np.maximum(high - low, _SAME * np.maximum(1.0, np.abs(high)))
+            sides = [
+                np.linspace(a, b, self.points).tolist() for a, b in zip(low, high, strict=True)
+            ]
+            limits = [[inner, *outer] for outer in product(*sides[2:]) for inner in sides[1]]
+            return limits, (1.0 / scale).tolist()
 
-        return Begun(live, rows, len(goals) + self.points ** (len(goals) - 1))
+        def batches(found: Records) -> Iterator[list[tuple[str, Any]]]:
+            yield [(key, k) for k, key in enumerate(ends)]
+            limits, scale = spaced(found) or ([], [])
+            yield [(f"epsilon:{limit}", (limit, scale)) for limit in limits]
 
+        def solve(argument: Any) -> Json:
+            if isinstance(argument, int):
+                first = goals[argument]
+                order = (first, *(goal for goal in goals if goal is not first))
+                return _record(live, _in_order(live, order))
+            limit, scale = argument
+            at = finders.setdefault(str(scale), _at_limits(live, np.array(scale)))
+            return _record(live, at(limit))
 
-def _points(live: Live, stored: Checkpoint, points: int) -> Iterator[tuple[str, Json]]:
-    """Yield the best of each goal, then points at limits of all goals but the first."""
-    program = live.program
-    _, *others = goals = program.goals
-    ends = []
-    for k, goal in enumerate(goals):
-        order = (goal, *(g for g in goals if g is not goal))
-        end = stored.found(f"end:{k}", _record, live, _in_order(live, order))
-        yield f"best {goal.name}", end
-        if "goals" not in end:
-            return  # without a plan there is no front
-        ends.append(list(end["goals"].values()))
-    low, high = np.min(ends, axis=0), np.max(ends, axis=0)
-    scale = 1.0 / np.maximum(high - low, _SAME * np.maximum(1.0, np.abs(high)))
-    spaced = [np.linspace(low[k], high[k], points).tolist() for k in range(1, len(goals))]
-    at_limits = _at_limits(live, scale)
-    for outer in product(*spaced[1:]):
-        for inner in spaced[0]:
-            limits = [inner, *outer]
-            found = stored.found(f"epsilon:{limits}", _record, live, at_limits(limits))
-            held = zip(others, limits, strict=True)
-            yield ", ".join(f"{goal.name} {round(x, 6):.6g}" for goal, x in held), found
+        def rows(found: Records) -> list[Row]:
+            lacking = [k for k, key in enumerate(ends) if "goals" not in found[key]]
+            known = ends[: lacking[0] + 1] if lacking else list(ends)
+            ats = [f"best {goal.name}" for goal, _ in zip(goals, known, strict=False)]
+            for limit in (spaced(found) or ([], []))[0]:
+                held = zip(goals[1:], limit, strict=True)
+                ats.append(", ".join(f"{g.name} {round(x, 6):.6g}" for g, x in held))
+                known.append(f"epsilon:{limit}")
+            records = _judged(goals, [found[key] for key in known])
+            return [({"at": at}, record) for at, record in zip(ats, records, strict=True)]
+
+        total = len(goals) + self.points ** (len(goals) - 1)
+        return Begun(live, batches, solve, rows, total)
 
 
 Find = Callable[[], SolverResult]
@@ -356,7 +371,8 @@ def _at_limits(
     two = _with_rows(replace(only(program, first), sense="minimize", offset=0.0), goals)
     weights = [0.0, *scale[1:].tolist()]
     two.cost[:] = sum(_sign(g) * w * g.cost for g, w in zip(goals, weights, strict=True))
-    warm = not program.is_mip and program.is_linear and options.memory_limit_mb is None
+    warm = live.setting.spread is None and options.memory_limit_mb is None
+    warm = warm and not program.is_mip and program.is_linear
     solve_one, solve_two = (
         Session(p, options).solve if warm else partial(live.setting.solve, p) for p in (one, two)
     )

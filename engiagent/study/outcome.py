@@ -4,8 +4,8 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol, Self
 
@@ -17,6 +17,7 @@ from engiagent.io.files import open_inside, sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.io.shows import Shows
 from engiagent.run.inputs import data_files
+from engiagent.scale import map_runs
 from engiagent.study.live import Json, Live, OnPoint, Setting
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Checkpoint:
         total: int = 0,
     ) -> None:
         self._on_point, self._total = on_point, total
-        self._records: dict[str, Any] = {}
+        self.records: dict[str, Any] = {}
         self._stream: IO[bytes] | None = None
         if folder is None:
             return
@@ -177,7 +178,7 @@ class Checkpoint:
                 text = "this line is no JSON"
                 raise InputError(text, str(path), number, expected=anew) from None
             if number > 1:
-                self._records[item["key"]] = item["found"]
+                self.records[item["key"]] = item["found"]
             elif item != json.loads(json.dumps(head)):
                 known = item if isinstance(item, dict) else {}
                 names = [name for name in {**head, **known} if known.get(name) != head.get(name)]
@@ -189,14 +190,12 @@ class Checkpoint:
                 )
         return whole
 
-    def found(self, key: str, find: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what is stored under a key; else find it and store it, on the disk at once."""
-        if key not in self._records:
-            self._records[key] = find(*arguments)
-            self._line({"key": key, "found": self._records[key]})
-            if self._on_point is not None:
-                self._on_point(len(self._records), self._total, self._records[key])
-        return self._records[key]
+    def take(self, key: str, found: Any) -> None:
+        """Store what was found under a key, on the disk at once."""
+        self.records[key] = found
+        self._line({"key": key, "found": found})
+        if self._on_point is not None:
+            self._on_point(len(self.records), self._total, found)
 
     def _line(self, item: dict[str, Any]) -> None:
         if self._stream is not None:
@@ -213,16 +212,62 @@ class Checkpoint:
             self._stream.close()
 
 
+Records = Mapping[str, Any]
+"""What solves found, by their keys."""
+
+
 @dataclass(frozen=True)
 class Begun:
     """A study under way."""
 
     live: Live
-    # solves what the checkpoint does not have yet, and gives all rows in order
-    rows: Callable[[Checkpoint], Iterable[Row]]
+    # solves by key, with what ``solve`` takes: those of a batch may run at once, a later one may
+    # depend on what was found before
+    batches: Callable[[Records], Iterable[Sequence[tuple[str, Any]]]]
+    solve: Callable[[Any], Any]
+    rows: Callable[[Records], Iterable[Row]]  # all of them in order
     total: int  # how many solves there are
     notes: Sequence[str] = ()
     read: Sequence[Blueprint] = ()  # further blueprints whose data files decide on the result
+    fronts: bool = False  # whether a solve gives several records
+
+    @classmethod
+    def of(
+        cls,
+        live: Live,
+        solves: Mapping[str, Callable[[], Any]],
+        rows: Callable[[Records], Iterable[Row]],
+        *about: Any,
+        **more: Any,
+    ) -> Self:
+        """Return a study whose solves do not depend on each other."""
+        batch = [(key, key) for key in solves]
+        return cls(
+            live, lambda _: [batch], lambda key: solves[key](), rows, len(batch), *about, **more
+        )
+
+
+def _solved(
+    asked: "Asked", blueprint: Blueprint, begun: Begun, arguments: Sequence[Any]
+) -> Iterator[Any]:
+    """Yield what is found for arguments of solves, in their order."""
+    setting = replace(begun.live.setting, on_point=None)
+    if setting.spread is None:
+        yield from map(begun.solve, arguments)
+        return
+    shared = (asked, blueprint, setting)
+    for outcome in map_runs(_found, arguments, setting.spread, shared=shared, setup=_begun):
+        lost = {"status": "error", "reason": outcome.reason}
+        yield outcome.value if outcome.ok else [lost] if begun.fronts else lost
+
+
+def _begun(shared: tuple["Asked", Blueprint, Setting]) -> Begun:
+    asked, blueprint, setting = shared
+    return asked.begin(blueprint, setting)
+
+
+def _found(begun: Begun, argument: Any) -> Any:
+    return begun.solve(argument)
 
 
 class Asked(Protocol):
@@ -253,9 +298,14 @@ def run_study(asked: Asked, blueprint: Blueprint, setting: Setting | None = None
     with Checkpoint(
         setting.out, head, force=setting.force, on_point=setting.on_point, total=begun.total
     ) as stored:
-        found = [
-            {"point": k, "at": at, **record} for k, (at, record) in enumerate(begun.rows(stored))
-        ]
+        for batch in begun.batches(stored.records):
+            missing = [item for item in batch if item[0] not in stored.records]
+            arguments = [argument for _, argument in missing]
+            found_now = _solved(asked, blueprint, begun, arguments)
+            for (key, _), record in zip(missing, found_now, strict=True):
+                stored.take(key, record)
+    rows = enumerate(begun.rows(stored.records))
+    found = [{"point": k, "at": at, **record} for k, (at, record) in rows]
     absent = {row["at"].get("case"): row["absent"] for row in found if row.get("absent")}
     lacks = (f"{k or 'the programme'}: there is no {', '.join(v)}" for k, v in absent.items())
     notes = (*begun.notes, *lacks, *((CERTIFIED_ALONE,) if setting.certify else ()))

@@ -32,7 +32,10 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("check", "check runs/a runs/a"),
     ("study cases", "study cases bp.json --out s"),
     ("study sweep", "study sweep bp.json --vary E_max=20,21[MWh] --out sweep"),
+    ("fleet", "fleet fleet.yaml --out plans"),
+    ("fleet", "fleet plans"),
     ("control", "control bp.json --steps 3 --out loop"),
+    ("control", "control bp.json --steps 3 --actual one.csv --actual two.csv --out loops"),
     ("simulate", "simulate bp.json --steps 3 --out record"),
     ("lint", "lint bp.json"),
     ("trace", "trace runs/a"),
@@ -95,11 +98,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(place)
         assert ask("run day --out runs/a")["verdict"] == "certified"
     shutil.copy(place / "runs/a/blueprint.json", place / "bp.json")
+    (place / "fleet.yaml").write_text("{template: bp.json, assets: assets.csv}")
+    (place / "assets.csv").write_text("asset,E_max [MWh]\nnorth,20\nsouth,21\n")
     step = {"id": "s1", "agent": "optimisation", "tool": "list_runs"}
     plan = {"schema": "engiagent-plan/1", "question": "Which runs?", "steps": [step]}
     (place / "plan.json").write_text(json.dumps(plan))
     shutil.copy(ROOT / "benchmarks/ask.yaml", place / "suite.yaml")
-    shutil.copy(place / "day/day_ahead.csv", place / "day_ahead.csv")
+    for name in ("day_ahead", "one", "two"):
+        shutil.copy(place / "day/day_ahead.csv", place / f"{name}.csv")
     return place
 
 

@@ -205,6 +205,26 @@ def test_the_command_writes_a_folder_and_ends_with_the_right_code(
     assert "living.ambient_temperature" in wrong.output
 
 
+def test_scenarios_are_loops_of_their_own_on_any_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("house.json").write_text(house(first=18.0).to_json(), encoding="utf-8")
+    stamps = [f"2026-01-10T{hour:02}:00" for hour in range(24)]
+    words = ["house.json", "--steps", "4"]
+    for name, colder in (("mild", 1.0), ("cold", 3.0)):
+        rows = [f"{t},{v - colder:.3f}" for t, v in zip(stamps, OUTSIDE, strict=False)]
+        text = "\n".join(["time,living.ambient_temperature [degC]", *rows])
+        Path(f"{name}.csv").write_text(text, encoding="utf-8")
+        words += ["--actual", f"{name}.csv"]
+    here, there = (told(*words, "--out", f"on{k}", "--workers", k, code=1) for k in ("0", "2"))
+    for one, two, name in zip(here["loops"], there["loops"], ("mild", "cold"), strict=True):
+        assert one["objective"] == two["objective"]
+        assert one["figures"] == two["figures"]
+        assert (tmp_path / "on2" / name / "loop.json").is_file()
+    assert here["loops"][0]["objective"] != here["loops"][1]["objective"]
+
+
 def test_a_loop_shows_itself() -> None:
     loop = depot().control(3, progress=False)
     assert repr(loop) == "ClosedLoop(3 steps: 3 optimal)"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engiagent.blueprint import Blueprint
+from engiagent.scale import Spread
 from engiagent.study import Cases, Pareto, Sensitivity, Sweep, run_study
 from engiagent.study.live import Variation
 from engiagent.study.outcome import POINTS as NAME
@@ -41,3 +42,18 @@ def test_cut_off_anywhere_it_ends_with_the_same_result(kind: str, tmp_path: Path
             assert [json.loads(a)["key"] for a in content[1:]] == [
                 json.loads(b)["key"] for b in lines[1:]
             ]
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_the_numbers_do_not_depend_on_the_workers(kind: str, tmp_path: Path) -> None:
+    asked, blueprint = STUDIES[kind]
+    here, there = (
+        run_study(asked, blueprint, replace(HERE, spread=Spread(workers=k), out=tmp_path / f"{k}"))
+        for k in (0, 2)
+    )
+    assert here.to_json() == there.to_json()
+    assert (tmp_path / "0" / NAME).read_bytes() == (tmp_path / "2" / NAME).read_bytes()
+    plain = run_study(asked, blueprint, HERE)
+    assert [r["objective"] for r in plain.rows] == pytest.approx(
+        [r["objective"] for r in here.rows]
+    )

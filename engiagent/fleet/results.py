@@ -1,0 +1,169 @@
+"""What a fleet's run leaves: plans with their certificates as Parquet, and one summary of them.
+
+The folder has ``plans/``, parts of :data:`PART` assets in the order of the table, and
+``fleet.json``, the summary: counts, worst margins, the tree of hashes over all rows, and the bound.
+It is computed from the parts alone, when they are written as when they are verified.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engiagent.errors import InputError
+from engiagent.fleet.assets import ABOUT, Json
+from engiagent.formulations.values import Floats
+from engiagent.io.files import open_inside
+from engiagent.io.jsontext import loads_strict
+from engiagent.verify.certificate import SEAL, seal_of
+
+if TYPE_CHECKING:
+    import xarray
+
+SCHEMA: Final = "engiagent-fleet/1"
+SUMMARY, PLANS = "fleet.json", "plans"
+PART: Final = 500
+FAILED: Final = "no answer"
+"""What counts as the verdict of an asset without a plan."""
+TOLERANCE: Final = 1e-6
+"""Share of the shared limit's largest value by which it may be exceeded."""
+
+
+def root(leaves: Sequence[str]) -> str:
+    """Return the root of a tree of hashes; a node without a neighbour rises as it is."""
+    level = list(leaves)
+    while len(level) > 1:
+        pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
+        level = [sha256("".join(p).encode()).hexdigest() if p[1:] else p[0] for p in pairs]
+    return level[0] if level else sha256(b"").hexdigest()
+
+
+class Digest:
+    """What the rows of a fleet come to, one after the other."""
+
+    def __init__(self) -> None:
+        self.about: Json = {}
+        self.counts: Counter[str] = Counter()
+        self.answered = 0
+        self.unanswered: list[Json] = []
+        self.margins: dict[str, Json] = {}
+        self.roots: list[str] = []
+        self.objective = self.bound = 0.0
+        self.taken: Floats = np.zeros(())  # of the shared limit, in each period
+
+    def add(self, rows: Sequence[Json], schema: pa.Schema) -> None:
+        """Take the rows of the next part."""
+        self.about = json.loads(schema.metadata[ABOUT])
+        self.roots.append(root([row[SEAL] for row in rows]))
+        for row in rows:
+            asset, verdict = row["asset"], row["verdict"]
+            self.counts[verdict or FAILED] += 1
+            if verdict is None:
+                self.unanswered.append({"asset": asset, "reason": row["reason"]})
+                continue
+            self.answered += 1
+            self.objective += row["objective"] or 0.0
+            self.bound += math.nan if row["bound"] is None else row["bound"]
+            self.taken = self.taken + np.array(row["taken"])
+            levels = json.loads(row["certificate"])["levels"]
+            for check in levels.get("algebra", {}).get("checks", ()):
+                worst, known = check.get("worst") or {}, self.margins.get(check["id"])
+                slack = worst.get("slack")
+                if slack is not None and (known is None or slack < known["slack"]):
+                    where = ", ".join(worst["where"].values())
+                    about = {"unit": worst.get("unit") or "", "asset": asset, "where": where}
+                    self.margins[check["id"]] = {"slack": slack, **about}
+
+    def stated(self, prices: Sequence[float] = ()) -> Json:
+        r"""Return what the summary states of the rows, and of prices of the shared limit.
+
+        .. math:: \sum_i \min_{x_i} (c_i x_i + \pi^T y_i) - \pi^T b, \quad \pi \ge 0
+
+        Lagrangian duality: no plans within the limit b cost less. The minima are the bounds of the
+        rows.
+        """
+        found: Json = {
+            "counts": dict(sorted(self.counts.items())),
+            "objective": {k: self.about.get(k) for k in ("unit", "sense")},
+            "unanswered": self.unanswered,
+            "margins": self.margins,
+            "tree": {"part": PART, "parts": self.roots, "root": root(self.roots)},
+        }
+        found["objective"]["value"] = value = self.objective
+        bound, method = self.bound, "sum of the bounds that the checker proves for each asset"
+        if "limit" in self.about:
+            limit, at = np.array(self.about["limit"]["at_most"]), np.array(prices)
+            margin = float((limit - self.taken).min())
+            holds = margin >= -TOLERANCE * max(float(np.abs(limit).max()), 1.0)
+            about = {"margin": margin, "holds": holds and bool(self.answered), "prices": prices}
+            found["shared_limit"] = self.about["limit"] | about
+            sign = 1.0 if self.about["sense"] == "minimize" else -1.0
+            proven = at.size == limit.size and at.min() >= 0
+            bound = bound - sign * float(at @ limit) if proven else math.nan
+            method = "Lagrangian, from the bounds with prices that solvers prove for each asset"
+        gap = abs(value - bound) / max(abs(value), 1e-9)
+        known = self.answered > 0 and math.isfinite(bound)
+        found["bound"] = {"value": bound, "gap": gap, "method": method} if known else None
+        return found
+
+
+def read_summary(folder: Path) -> Json:
+    """Return a fleet's summary; InputError when it is none."""
+    found = loads_strict(open_inside(folder, SUMMARY).decode(), str(folder / SUMMARY))
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise InputError("no fleet's summary", str(folder), expected=f'"schema": "{SCHEMA}"')
+    return found
+
+
+def verify_fleet(folder: Path) -> list[str]:
+    """Return what does not hold of a stored fleet; nothing is solved.
+
+    The seals of summary, rows and certificates, and all that the summary states of the rows, which
+    is computed again.
+    """
+    stated, digest = read_summary(folder), Digest()
+    content = {key: value for key, value in stated.items() if key != SEAL}
+    wrong = [] if seal_of(content) == stated.get(SEAL) else ["the seal of the summary"]
+    for file in sorted((folder / PLANS).glob("part-*.parquet")):
+        part = pq.read_table(file)
+        rows = part.to_pylist()
+        digest.add(rows, part.schema)
+        wrong += [f"the row of {row['asset']}" for row in rows if not _is_whole(row)]
+    for name, value in digest.stated((stated.get("shared_limit") or {}).get("prices", ())).items():
+        other = stated.get(name)
+        if name == "shared_limit" and isinstance(other, dict):
+            other = {key: other.get(key) for key in value}
+        wrong += [] if value == other else [f"{name.replace('_', ' ')}, which is {value}"]
+    return wrong
+
+
+def _is_whole(row: Json) -> bool:
+    certificate = json.loads(row["certificate"] or "{}")
+    goal = (certificate.get("objective") or {}).get("value")
+    stated = row["verdict"], row["objective"]
+    own = [item for item in (row, certificate) if item]
+    sealed = all(seal_of({k: v for k, v in o.items() if k != SEAL}) == o[SEAL] for o in own)
+    return sealed and stated == (certificate.get("verdict"), goal)
+
+
+def open_plans(folder: Path) -> "xarray.Dataset":
+    """Return all plans of a fleet with the coordinates ``asset`` and those of the template."""
+    import xarray
+
+    table = pq.read_table(folder / PLANS)
+    about, names = json.loads(table.schema.metadata[ABOUT]), table["asset"].to_pylist()
+    known = table["verdict"].is_valid().to_numpy()
+    found: Json = {n: ("asset", table[n].to_numpy()) for n in ("objective", "bound")}
+    for name, dims in about["dims"].items():
+        data = np.full((len(names), *(len(about["axes"][dim]) for dim in dims)), np.nan)
+        values = np.array(table[name].drop_null().to_pylist(), np.float64)  # None becomes NaN
+        data[known] = values.reshape(-1, *data.shape[1:])
+        found[name] = (("asset", *dims), data, {"units": about["units"][name]})
+    return xarray.Dataset(found, coords={"asset": names, **about["axes"]})

@@ -1,0 +1,220 @@
+"""A fleet is what its assets are one by one, and its summary is what its parts come to."""
+
+import json
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engiagent.cli.app import app
+from engiagent.errors import InputError
+from engiagent.fleet import Fleet, open_plans, run_fleet, verify_fleet
+from engiagent.fleet.results import SUMMARY, root
+from engiagent.fleet.running import How
+from engiagent.formulations.compile import compile_blueprint
+from engiagent.plant.site import Site
+from engiagent.scale import Spread
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solving import solve
+from tests.fleet.homes import whole, write
+
+HERE = How(Spread(workers=0))
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    files = [*sorted((folder / "plans").glob("*.parquet")), folder / SUMMARY]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+def test_an_asset_of_a_fleet_is_that_site_alone(tmp_path: Path) -> None:
+    fleet = Fleet.load(write(tmp_path, 5))
+    found = run_fleet(fleet, tmp_path / "out", HERE)
+    assert found["counts"] == {"certified": 5}
+    plans = open_plans(tmp_path / "out")
+    size, power, factor = fleet.values[3]
+    text = (tmp_path / "home.yaml").read_text()
+    text = text.replace("energy_capacity: 10 kWh", f"energy_capacity: {size} kWh")
+    text = text.replace("charge_power_max: 5 kW\n    dis", f"charge_power_max: {power} W\n    dis")
+    text = text.replace("day.csv#load_kW", f"day.csv#load_kW * {factor}")
+    (tmp_path / "one.yaml").write_text(text)
+    alone = Site.load(tmp_path / "one.yaml").solve(progress=False)
+    assert float(plans["objective"].sel(asset="home3")) == pytest.approx(alone.objective, rel=1e-9)
+    assert float(plans["home_power"].sel(asset="home3")[1]) == pytest.approx(1.5 * factor)
+    assert found["objective"]["value"] == pytest.approx(float(plans["objective"].sum()))
+    assert list(plans["battery_charge"].dims) == ["asset", "T"]
+    assert verify_fleet(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("limit", ["", "44 kW"])
+def test_the_bytes_do_not_depend_on_the_workers_nor_on_a_cut(tmp_path: Path, limit: str) -> None:
+    fleet = Fleet.load(write(tmp_path, 20, limit))
+    run_fleet(fleet, tmp_path / "one", HERE)
+    run_fleet(fleet, tmp_path / "two", How(Spread(workers=2)))
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+
+    def stop(text: str) -> None:
+        raise KeyboardInterrupt
+
+    if limit:
+        with pytest.raises(KeyboardInterrupt):
+            run_fleet(fleet, tmp_path / "cut", How(Spread(workers=0), on_text=stop))
+        run_fleet(fleet, tmp_path / "cut", HERE)
+        assert content(tmp_path / "one") == content(tmp_path / "cut")
+
+
+@pytest.mark.parametrize(("count", "limit"), [(3, "7.8 kW"), (12, "24 kW"), (30, "60 kW")])
+def test_a_shared_limit_costs_what_one_large_programme_says(
+    tmp_path: Path, count: int, limit: str
+) -> None:
+    fleet = Fleet.load(write(tmp_path, count, limit))
+    found = run_fleet(fleet, tmp_path / "out", HERE)
+    best = whole(fleet)
+    assert found["shared_limit"]["holds"]
+    assert found["bound"]["value"] <= best + 1e-6 <= found["objective"]["value"] + 2e-6
+    assert found["bound"]["gap"] <= 1e-3
+    assert found["counts"] == {"feasible": count}
+    plans = open_plans(tmp_path / "out")
+    net = (plans["grid_import"] - plans["grid_export"]).sum("asset").to_numpy()
+    assert net.max() <= float(limit.split()[0]) + 1e-6
+    free = run_fleet(Fleet.load(write(tmp_path, count)), tmp_path / "free", HERE)
+    assert found["objective"]["value"] > free["objective"]["value"] + 1e-3  # it binds
+    assert verify_fleet(tmp_path / "out") == []
+
+
+def test_a_limit_holds_for_what_no_row_of_the_table_changes(tmp_path: Path) -> None:
+    write(tmp_path, 2, "9 kW")
+    text = (tmp_path / "home.yaml").read_text().replace("grid.export[t] <=", "home.power[t] <=")
+    (tmp_path / "home.yaml").write_text(text)
+    found = run_fleet(Fleet.load(tmp_path / "fleet.yaml"), tmp_path / "out", HERE)
+    assert "street depends on what the table fills" in found["unanswered"][0]["reason"]
+
+
+def test_other_uses_of_highs_do_not_disturb_the_master(tmp_path: Path) -> None:
+    blueprint = Site.load(write(tmp_path, 3, "7.8 kW").parent / "home.yaml").blueprint()
+    program, options = compile_blueprint(blueprint, tmp_path), SolveOptions(threads=2)
+    thread = Thread(target=solve, args=(program, options), kwargs={"isolate": False})
+    thread.start()
+    thread.join()
+    assert run_fleet(Fleet.load(tmp_path / "fleet.yaml"), tmp_path / "out", HERE)["bound"]
+
+
+def test_every_stop_has_plans_within_the_limit_and_a_proven_bound(tmp_path: Path) -> None:
+    fleet = Fleet.load(write(tmp_path, 12, "24 kW"))
+    best = whole(fleet)
+    gaps = []
+    for rounds in (5, 9, 14):
+        found = run_fleet(fleet, tmp_path / "out", How(Spread(workers=0), rounds=rounds))
+        assert found["shared_limit"]["holds"]
+        assert found["bound"]["value"] <= best + 1e-6 <= found["objective"]["value"] + 2e-6
+        gaps.append(found["bound"]["gap"])
+    assert gaps == sorted(gaps, reverse=True)
+
+
+def test_a_limit_that_nothing_keeps_is_never_claimed_to_hold(tmp_path: Path) -> None:
+    fleet = Fleet.load(write(tmp_path, 3, "0.5 kW"))
+    found = run_fleet(fleet, tmp_path / "out", How(Spread(workers=0), rounds=30))
+    assert not found["shared_limit"]["holds"]
+    assert found["bound"] is None
+    assert "least excess" in found["notes"][-1]
+    assert set(found["counts"]) == {"no answer"}
+
+
+def test_assets_that_do_not_answer_are_named_and_left_out(tmp_path: Path) -> None:
+    rows = "broken,1.0,3000,1.0\n"  # it holds less than it begins with
+    for limit in ("", "12 kW"):
+        fleet = Fleet.load(write(tmp_path, 5, limit, rows))
+        found = run_fleet(fleet, tmp_path / f"out{limit}", HERE)
+        assert [row["asset"] for row in found["unanswered"]] == ["broken"]
+        assert found["unanswered"][0]["reason"]
+        assert found["assets"] == 6
+        assert found["counts"]["no answer"] == 1
+        assert verify_fleet(tmp_path / f"out{limit}") == []
+        assert np.isnan(open_plans(tmp_path / f"out{limit}")["objective"].sel(asset="broken"))
+    assert found["shared_limit"]["holds"]
+
+
+def test_a_changed_row_is_the_only_one_that_is_planned_again(tmp_path: Path) -> None:
+    write(tmp_path, 20)
+    run_fleet(Fleet.load(tmp_path / "fleet.yaml"), tmp_path / "out", HERE)
+    before = (tmp_path / "out" / "plans" / "part-00000.parquet").read_bytes()
+    text = (tmp_path / "homes.csv").read_text().splitlines()
+    text[4] = "home3,9.99,3000,1.0"
+    (tmp_path / "homes.csv").write_text("\n".join(text) + "\n")
+    how = How(Spread(workers=1, seconds=60))
+    run_fleet(Fleet.load(tmp_path / "fleet.yaml"), tmp_path / "out", how)
+    assert (tmp_path / "out" / "plans" / "part-00000.parquet").read_bytes() != before
+
+
+@pytest.mark.parametrize("forged", ["grid_import", "certificate", "bound", "summary"])
+def test_what_is_forged_is_found(tmp_path: Path, forged: str) -> None:
+    out = tmp_path / "out"
+    run_fleet(Fleet.load(write(tmp_path, 4, "10 kW")), out, HERE)
+    assert verify_fleet(out) == []
+    if forged == "summary":
+        stated = json.loads((out / SUMMARY).read_text())
+        stated["objective"]["value"] -= 1
+        (out / SUMMARY).write_text(json.dumps(stated))
+        assert verify_fleet(out)[0] == "the seal of the summary"
+        assert "objective" in verify_fleet(out)[1]
+        return
+    change: Any = {
+        "grid_import": lambda v: [x + 5 for x in v],
+        "certificate": lambda v: v.replace('"feasible"', '"certified"'),
+        "bound": lambda v: v + 1,
+    }[forged]
+    for file in (out / "plans").glob("*.parquet"):
+        table = pq.read_table(file)
+        field = table.schema.field(forged)
+        values = pa.array([change(value) for value in table[forged].to_pylist()], field.type)
+        place = table.column_names.index(forged)
+        pq.write_table(table.set_column(place, field, values), file)
+    assert verify_fleet(out)
+
+
+def test_the_tree_depends_on_every_leaf_and_on_their_order() -> None:
+    leaves = [str(k) * 64 for k in range(7)]
+    swapped = [leaves[1], leaves[0], *leaves[2:]]
+    assert len({root(leaves), root(leaves[:-1]), root(swapped), root(leaves[:1]), root([])}) == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("template: home.yaml", "plant: home.yaml", "this is no fleet"),
+        ("assets: homes.csv", "assets: other.csv", "other.csv is not there"),
+        ("title: Homes", "columns: {battery.size: home.power*}", "this is no fleet"),
+        ("title: Homes", "title: Homes\nshared_limit: road", "no such requirement; found road"),
+        ("title: Homes", "title: Homes\nshared_limit: full", "no upper limit"),
+        ("title: Homes", "title: Homes\nshared_limit: {of: 3 kW}", "a requirement of the template"),
+    ],
+)
+def test_wrong_fleets_are_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
+    file = write(tmp_path, 2)
+    file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(InputError, match=words):
+        run_fleet(Fleet.load(file), tmp_path / "out", HERE)
+
+
+def test_names_stand_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"homes\.csv:4:.*stands twice"):
+        Fleet.load(write(tmp_path, 2, "", "home0,5,3000,1\n"))
+
+
+def test_the_command_plans_and_verifies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def code(*words: str) -> int:
+        with pytest.raises(SystemExit) as ended:
+            app.main(["fleet", *words])
+        return int(ended.value.code or 0)
+
+    out = str(tmp_path / "out")
+    assert code(str(write(tmp_path, 3, "7.8 kW")), "--out", out, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["shared_limit"]["holds"]
+    assert code(out) == 0
+    assert "the summary is what its plans" in capsys.readouterr().err
+    (tmp_path / "out" / "plans" / "part-00000.parquet").unlink()
+    assert code(out) == 1
+    assert code(str(tmp_path)) == 2
