@@ -62,6 +62,7 @@ _CODES = {"answered": ExitCode.FEASIBLE, "partial": ExitCode.UNDECIDED, "open": 
     help="A group of tools that is not offered, as market; repeatable.",
 )
 @options.folder_option("--out", "The folder of the answer; a new one below runs/ without it.")
+@click.option("--force", is_flag=True, help="Replace an earlier answer in DIR.")
 @options.as_json
 def ask(
     question: str | None,
@@ -76,6 +77,7 @@ def ask(
     answers_file: Path | None,
     without: tuple[str, ...],
     out: Path | None,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Answer QUESTION by calls of tools that a model plans and specialists make.
@@ -98,7 +100,7 @@ def ask(
     given = before.get("answers", {}) | ({} if answers_file is None else read_answers(answers_file))
     asked = {"question": text, "planning": way, "model": asking.model, "answers": given}
     asked["without"] = sorted(hidden)
-    folder = RunFolder.create(out, "ask", {"engine": engine, **asked})
+    folder = RunFolder.create(out, "ask", {"engine": engine, **asked}, force=force)
     with moving_line() as show:
         watch = Watch(show and (lambda seconds, said: show(said)))
         clarify = None if as_json or not sys.stdin.isatty() else clarified

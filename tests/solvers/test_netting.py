@@ -60,8 +60,8 @@ def test_a_store_never_runs_both_ways_where_energy_is_worth_nothing(
     site.add("grid", "grid", import_price=[paid + p for p in prices], export_price=paid)
     site.add("load", "load", power=1.0)
     site.add("roof", "generator_profile", available_power=roof, curtailable=True)
-    ways = {"charge_efficiency": efficiency, "discharge_efficiency": efficiency}
-    limits = {"charge_power_max": "5 kW", "discharge_power_max": "5 kW"}
+    ways: dict[str, Any] = {"charge_efficiency": efficiency, "discharge_efficiency": efficiency}
+    limits: dict[str, Any] = {"charge_power_max": "5 kW", "discharge_power_max": "5 kW"}
     site.add("store", "battery", energy_capacity="10 kWh", initial_energy="4 kWh", **ways, **limits)
     site.minimise_cost()
     program = compile_blueprint(expand(site.blueprint()))
