@@ -109,7 +109,7 @@ further_proofs = added(
     click.option(
         "--second-solver",
         metavar="NAME",
-        help="Also have highs, scip or scipy solve what is stated, and report if they agree.",
+        help="Also have another backend, as scip, solve what is stated, and report if they agree.",
     ),
 )
 """What a certificate can say beyond the plain check."""
