@@ -70,7 +70,8 @@ def proof_lines(certificate: Mapping[str, Any]) -> list[str]:
         kept = f"{rows['broken']} broken" if rows["broken"] else kept
         lines.append(f"{rows['rows']} rows in exact arithmetic: {kept}")
     if exact.get("gap") is not None:
-        lines.append(f"{exact['method']}: gap {exact['gap_float']:.3g}")
+        weak = ", weak without the rows that have no exact form" if exact.get("left_out") else ""
+        lines.append(f"{exact['method']}: gap {exact['gap_float']:.3g}{weak}")
     elif "proven" in exact:
         shown = "contradicts the bounds" if exact["proven"] else "proves nothing"
         lines.append(f"a ray in exact arithmetic {shown}")
