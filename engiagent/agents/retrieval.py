@@ -15,7 +15,7 @@ of the PowerDAG paper). What is left is filtered by structure.
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -153,11 +153,17 @@ ALIKE: Final = 0.25
 CHARACTERS_A_TOKEN: Final = 4
 
 
+Embed = Callable[[Sequence[str]], np.ndarray]
+"""Gives a vector for each text, shape (texts, any)."""
+
+
 class Known(Protocol):
-    """What is ranked: its words, and what it is made of."""
+    """What is ranked: its text and the words of it, and what it is made of."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
+    @property
+    def text(self) -> str: ...  # noqa: D102
     @property
     def words(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
@@ -194,11 +200,19 @@ def strangers(known: Sequence[Exemplar], text: str) -> tuple[Exemplar, ...]:
     return tuple(e for e in known if len(own & e.shingles) / fewer[e.name] < NEAR_COPY)
 
 
-def ranked(known: Sequence[K], text: str) -> tuple[K, ...]:
-    """Return the exemplars up to the break in their relevance, the most relevant first."""
+def ranked(known: Sequence[K], text: str, embed: Embed | None = None) -> tuple[K, ...]:
+    """Return the exemplars up to the break in their relevance, the most relevant first.
+
+    Relevance is BM25 over words, or the cosine between the vectors of ``embed``.
+    """
     if not known:
         return ()
-    scores = _bm25([e.words for e in known], words(text))
+    if embed is None:
+        scores = _bm25([e.words for e in known], words(text))
+    else:
+        vectors = np.asarray(embed([*(e.text for e in known), text]), dtype=np.float64)
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
+        scores = vectors[:-1] @ vectors[-1]
     # By name where scores are equal, so that the same corpus gives the same prompt.
     order = sorted(range(len(known)), key=lambda k: (-scores[k], known[k].name))
     order = [k for k in order if scores[k] > 0.0]

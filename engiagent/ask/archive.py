@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from engiagent.agents.retrieval import ranked, structurally_alike, words
+from engiagent.agents.retrieval import Embed, ranked, structurally_alike, words
 from engiagent.ask.cards import Staff
 from engiagent.ask.plan import Plan, plan_of
 from engiagent.io.files import packaged_yaml
@@ -58,10 +58,13 @@ def archive() -> Mapping[str, Workflow]:
     return {name[:-5]: Workflow(name[:-5], plan) for name, plan in plans.items()}
 
 
-def similar(question: str, known: Sequence[Workflow] | None = None) -> tuple[Workflow, ...]:
+def similar(
+    question: str, known: Sequence[Workflow] | None = None, embed: Embed | None = None
+) -> tuple[Workflow, ...]:
     """Return the workflows to show beside a question, the most relevant first.
 
-    A question that is word for word in the archive is not shown its own workflow.
+    ``embed``: ranks by its vectors in the place of words. A question that is word for word in the
+    archive is not shown its own workflow.
     """
     others = [w for w in (known or tuple(archive().values())) if w.text.strip() != question.strip()]
-    return structurally_alike(ranked(others, question))[:MOST]
+    return structurally_alike(ranked(others, question, embed))[:MOST]

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from engiagent.agents.engines.asking import Asking
 from engiagent.agents.protocol import Budget, Usage
+from engiagent.agents.retrieval import Embed
 from engiagent.ask.answers import Answered, answered
 from engiagent.ask.cards import Staff
 from engiagent.ask.execution import Execution
@@ -44,6 +45,7 @@ class Inquiry:
     clarify: Clarify | None = None  # who is asked about the arguments that stay open
     watch: Watch = field(default_factory=Watch)
     without: frozenset[str] = frozenset()  # groups of tools that are not offered
+    embed: Embed | None = None  # ranks the workflows of the archive in the place of words
 
     def by_model(self, asking: Asking, budget: Budget) -> Answered:
         """Have a model plan and write the answer.
@@ -56,7 +58,7 @@ class Inquiry:
         with self._opened() as session:
             staff = Staff(without=self.without)
             execution = Execution(session, staff, self._tell, watch=self.watch)
-            planner = Planner(self.question, model, staff, execution)
+            planner = Planner(self.question, model, staff, execution, self.embed)
             execution.replan = planner.replan
             draft = self._planned(planner, execution)
             if not draft.questions:

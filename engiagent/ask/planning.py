@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from engiagent.agents.retrieval import Embed
 from engiagent.ask.answers import Answered, forgotten
 from engiagent.ask.archive import Workflow, similar
 from engiagent.ask.cards import Staff
@@ -42,6 +43,7 @@ class Planner:
     model: Model
     staff: Staff
     execution: Execution
+    embed: Embed | None = None  # ranks the workflows of the archive in the place of words
     assumptions: list[str] = field(default_factory=list)
     # figures of the question that enter no call, with reasons, as the model gives them
     reserved: list[Mapping[str, str]] = field(default_factory=list)
@@ -49,7 +51,7 @@ class Planner:
 
     def two_stage(self) -> Plan:
         """Return the plan: names first, then the arguments of the chosen tools."""
-        known = similar(self.question)
+        known = similar(self.question, embed=self.embed)
         shown = "\n".join(f"- {w.name}: {w.text} ({w.chain})" for w in known)
         sections = [*self._situation(), ("Known workflows", shown)]
         agents = [("Agents", agents_text(self.staff.cards.values()))]
@@ -70,7 +72,7 @@ class Planner:
     def one_stage(self) -> Plan:
         """Return the plan, written with the schemas of all tools at once."""
         agents = agents_text(self.staff.cards.values())
-        examples = _examples(similar(self.question))
+        examples = _examples(similar(self.question, embed=self.embed))
         every = schemas_text(self.staff.tools.values())
         sections = [("Agents", agents), ("Tools", every), ("Examples of plans", examples)]
         return self._arguments([*sections, *self._situation()])

@@ -4,11 +4,12 @@ import copy
 import json
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from engiagent.ask.answers import Answered, answered
@@ -234,6 +235,16 @@ def test_the_workflow_that_is_like_a_question_comes_first() -> None:
     assert PLAN.question not in [workflow.text for workflow in similar(PLAN.question)]
     other = Workflow("other", replace(PLAN, question="zebra"))
     assert similar(asked, [other, archive()["cop_of_the_cooling"]])[0].name != "other"
+
+
+def test_vectors_of_the_user_may_rank_the_archive() -> None:
+    known = list(archive().values())[:8]
+
+    def embed(texts: Sequence[str]) -> np.ndarray[Any, Any]:
+        own = {w.text: k for k, w in enumerate(known)}
+        return np.array([np.eye(8)[own.get(text, 5)] for text in texts])
+
+    assert similar("In other words", known, embed)[0] is known[5]
 
 
 def test_a_plan_file_that_is_wrong_is_named_with_its_place(tmp_path: Path) -> None:
