@@ -119,6 +119,28 @@ def test_violations_are_the_nodes_out_of_their_band(tmp_path: Path) -> None:
     }
 
 
+def test_what_lies_behind_an_open_switch_is_without_voltage(tmp_path: Path) -> None:
+    behind = """New Line.switch Bus1=b Bus2=c Phases=3 R1=0.1 X1=0 R0=0.1 X0=0 C1=0 C0=0 NormAmps=50
+New Load.two Bus1=c Phases=3 Conn=Wye Model=1 kV=0.4 kW=9 kvar=2
+Set Volt"""
+    (tmp_path / "two.dss").write_text(TWO_NODES)
+    (tmp_path / "three.dss").write_text(TWO_NODES.replace("Set Volt", behind))
+    alone = call("grid_power_flow", tmp_path, case="two.dss")
+    outage = {"case": "three.dss", "set": ["Open Line.switch 1"]}
+    found = call("grid_power_flow", tmp_path, **outage)
+    sizes = {v["node"]: v["magnitude_pu"] for v in found["voltages"]}
+    assert {v["node"]: v["magnitude_pu"] for v in alone["voltages"]} == pytest.approx(
+        {node: size for node, size in sizes.items() if not node.startswith("c.")}, abs=1e-7
+    )
+    assert [sizes[f"c.{phase}"] for phase in "123"] == [0, 0, 0]
+    seen = call("grid_violations", tmp_path, low=0.5, **outage)
+    assert {v["place"] for v in seen["violations"]} == {"c.1", "c.2", "c.3"}
+    one = call("grid_power_flow", tmp_path, case="three.dss", set=["Open Line.switch 1 2"])
+    assert one["lowest"] == {"node": "c.2", "magnitude_pu": 0}
+    for tool in ("grid_hosting_capacity", "grid_infeasibility"):
+        assert "c.1, c.2, c.3 switched off" in refused(tool, tmp_path, **outage)
+
+
 def test_losses_of_branches_add_up(tmp_path: Path) -> None:
     found = call("grid_losses", tmp_path, case="ieee123")
     flow = call("grid_power_flow", tmp_path, case="ieee123")

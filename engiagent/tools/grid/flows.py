@@ -331,6 +331,7 @@ def grid_power_flow(state: State, given: Json) -> Outcome:
 
 def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[str, complex]:
     """Return the voltages by another engine, of a feeder that OpenDSS has just solved."""
+    feeder.supplied()
     units: dict[str, complex] = {}
     for node, power in feeder.shared(situation.units or {}):
         units[node] = units.get(node, 0) + power * situation.share
