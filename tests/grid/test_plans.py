@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from engiagent.environment.interface import quiet
 from tests.grid.test_feeders import call, refused
@@ -84,6 +85,49 @@ def test_slack_is_sparse_by_its_sum_and_reproduced(tmp_path: Path) -> None:
     for found in (spread, sparse):
         assert found["executed"]["reproduced"]
         assert found["executed"]["violations"] == []
+
+
+VILLAGE = """Clear
+New Circuit.village basekv=20 pu=1.02 bus1=grid phases=3 MVAsc3=100000 MVAsc1=100000
+New Transformer.ont phases=3 windings=2 buses=(grid, lv) conns=(delta, wye) kvs=(20, 0.4)
+~ kvas=(400, 400) %Rs=(0.5,0.5) xhl=4
+New Linecode.nayy nphases=3 r1=0.206 x1=0.08 r0=0.824 x0=0.32 c1=0 c0=0 units=km normamps=270
+New Line.l1 bus1=lv bus2=farm linecode=nayy length=0.3 units=km
+New Line.l2 bus1=farm bus2=mill linecode=nayy length=0.4 units=km
+New Load.farm bus1=farm phases=3 kv=0.4 kw=60 pf=0.95 model=1
+New Load.mill bus1=mill phases=3 kv=0.4 kw=40 pf=0.9 model=1
+Set voltagebases=[20, 0.4]
+Calcvoltagebases
+"""
+
+
+def test_slack_by_its_sum_is_the_least_of_any_angle(tmp_path: Path) -> None:
+    (tmp_path / "village.dss").write_text(VILLAGE)
+    found = call("grid_infeasibility", tmp_path, case="village.dss", low=0.95, norm="L1")
+
+    def mill(slack: complex) -> float:  # the voltage with a slack current there. [p.u.]
+        transformer = (0.01 + 0.04j) * 0.4  # all in ohms, of one phase
+        first, second = (0.206 + 0.08j) * 0.3, (0.206 + 0.08j) * 0.4
+        farm_kva, mill_kva = (
+            (p + 1j * p * np.tan(np.arccos(f))) for p, f in ((60, 0.95), (40, 0.9))
+        )
+        nominal = 400 / np.sqrt(3)
+        start = at_farm = at_mill = 1.02 * nominal + 0j
+        for _ in range(60):
+            to_mill = np.conj(mill_kva * 1e3 / 3 / at_mill) - slack
+            whole = np.conj(farm_kva * 1e3 / 3 / at_farm) + to_mill
+            at_farm = start - (transformer + first) * whole
+            at_mill = at_farm - second * to_mill
+        return float(abs(at_mill) / nominal)
+
+    # A balanced feeder: the least current of a phase, over all angles, that lifts the mill enough.
+    least = min(
+        brentq(lambda size, way=way: mill(size * way) - 0.95, 0, 60)
+        for way in np.exp(1j * np.deg2rad(np.arange(-70, 21, 1.0)))
+    )
+    assert found["total_a"] == pytest.approx(3 * least, rel=1e-3)
+    assert set(found["buses"][0]["nodes"]) == {"mill.1", "mill.2", "mill.3"}
+    assert found["executed"]["reproduced"]
 
 
 def test_a_dispatch_costs_what_opendss_meters(tmp_path: Path) -> None:

@@ -273,6 +273,16 @@ class _Made:
             limits = ("-slack_max[n]", "slack_max[n]")
             parts.variable(part, "n in N", limits, "slack current", role="decision")
             flows[k] += f" + {part}[n]"
+        if self.question.norm == "L2":
+            return
+        # A size times a direction: a cone would have no slope at 0, where most nodes are.
+        parts.variable("slack", "n in N", (0, "slack_max[n]"), "size of the slack current")
+        for part in ("re", "im"):
+            parts.variable(f"way_{part}", "n in N", (-1, 1), "direction of the slack current")
+            rule = f"slack_{part}[n] == slack[n]*way_{part}[n]"
+            parts.rule(f"slack_{part}", ["n in N"], rule, "Physical Laws")
+        square = "way_re[n]*way_re[n] + way_im[n]*way_im[n]"
+        parts.rule("direction", ["n in N"], f"{square} <= 1", "Physical Laws")
 
     def _bands(self, parts: Parts, bands: Bands) -> None:
         low, high = np.transpose([bands.of(node) for node in self.network.nodes])
@@ -313,9 +323,8 @@ class _Made:
     def goal(self) -> dict[str, Any]:
         """Return the least slack, curtailment or cost."""
         if self.question.slack is not None:
-            terms = ("slack_re[n]", "slack_im[n]")
-            square = self.question.norm == "L2"
-            each = " + ".join(f"{t}*{t}" if square else f"abs({t})" for t in terms)
+            squares = "slack_re[n]*slack_re[n] + slack_im[n]*slack_im[n]"
+            each = squares if self.question.norm == "L2" else "slack[n]"
             return {"name": "slack", "sense": "minimize", "expression": f"sum({each} for n in N)"}
         if self.question.price is None:
             return curtailment(self.question.norm)
