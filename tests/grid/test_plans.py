@@ -182,15 +182,59 @@ def test_a_changed_case_agrees_with_pypower(tmp_path: Path) -> None:
         assert active == pytest.approx(list(wanted["gen"][:, 1]), abs=1e-2)
 
 
-def test_a_matpower_file_is_read(tmp_path: Path) -> None:
-    (tmp_path / "own.m").write_text(
-        "function mpc = own\nmpc.version = '2';\nmpc.baseMVA = 100;\n"
-        "mpc.bus = [\n1 3 0 0 0 0 1 1 0 345 1 1.1 0.9; 2 1 90 30 0 0 1 1 0 345 1 1.1 0.9;\n];\n"
-        "mpc.gen = [\n1 0 0 300 -300 1 100 1 250 10 0 0 0 0 0 0 0 0 0 0 0;\n];\n"
-        "mpc.branch = [\n1 2 0 0.1 0 250 250 250 0 0 1 -360 360;\n];\n"
-        "mpc.gencost = [\n2 0 0 3 0 20 0;\n];\n"
-    )
+OWN = """function mpc = own
+mpc.version = '2';
+mpc.baseMVA = 100;
+mpc.bus = [ % two buses
+1 3 0 0 0 0 1 1 0 345 1 1.1 0.9; 2 1 90 30 0 0 1 1 0 345 1 1.1 0.9;
+];
+mpc.gen = [
+1 0 0 300 -300 1 100 1 250 10 0 0 0 0 0 0 0 0 0 0 0;
+];
+mpc.branch = [
+1 2 0 0.1 0 250 250 250 0 0 1 -360 360;
+];
+mpc.gencost = [
+2 0 0 3 0 20 0;
+];
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("1 2 0 0.1 0 250", "1, 2,0,0.1 , 0 250"),
+        ("345 1 1.1 0.9; 2 1", "345 1 1.1 ...\n0.9 % of the first\n 2 1"),
+    ],
+)
+def test_a_matpower_file_is_read(old: str, new: str, tmp_path: Path) -> None:
+    (tmp_path / "own.m").write_text(OWN.replace(old, new))
     assert call("grid_opf", tmp_path, case="own.m")["cost"] == pytest.approx(1800, rel=1e-6)
+
+
+def test_a_matpower_file_without_costs_takes_them_from_the_call(tmp_path: Path) -> None:
+    (tmp_path / "own.m").write_text(OWN[: OWN.index("mpc.gencost")])
+    options = {"case": "own.m", "formulation": "dc"}
+    assert call("grid_opf", tmp_path, **options)["cost"] == 0
+    assert call("grid_opf", tmp_path, costs=["g1=30 0"], **options)["cost"] == pytest.approx(2700)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        (OWN, "hello", "no MATPOWER case; expected mpc.baseMVA"),
+        ("1 3 0", "1 2 0", "no reference bus"),
+        ("1 2 0 0.1", "1 9 0 0.1", "branch 1-9 is at bus 9, which is not there"),
+        ("1 0 0 300", "7 0 0 300", "generator g1 is at bus 7, which is not there"),
+        ("90 30 0", "90,1 30 0", "own.m:5: a row of mpc.bus cannot be read; found 2 1 90,1 30"),
+        ("0.1 0 250", "1/10 0 250", "own.m:11: a row of mpc.branch cannot be read"),
+        ("2 0 0 3 0 20 0;\n];", "];\nmpc.bus(:, 3) = 2 * mpc.bus(:, 3);", "are not run"),
+    ],
+)
+def test_wrong_matpower_files_are_refused(old: str, new: str, part: str, tmp_path: Path) -> None:
+    (tmp_path / "own.m").write_text(OWN.replace(old, new))
+    assert part in refused("grid_opf", tmp_path, case="own.m", formulation="dc")
 
 
 @pytest.mark.parametrize(
@@ -198,6 +242,7 @@ def test_a_matpower_file_is_read(tmp_path: Path) -> None:
     [
         ({"case": "case10"}, "there is no case"),
         ({"case": "case9", "outages": ["1-9"]}, "no branch"),
+        ({"case": "case9", "limits": ["4-5=0"]}, "expected MVA above 0, or outages=4-5"),
         ({"case": "case9", "outages": ["g9"]}, "g1 to g3"),
         ({"case": "case9", "loads": ["5=heavy"]}, "cannot be read"),
         ({"case": "case9", "loads": ["all=9x"]}, "there is no plan"),

@@ -8,8 +8,8 @@ of the branch model: R. D. Zimmerman et al., doi:10.1109/TPWRS.2010.2051168.
 
 import importlib
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -53,15 +53,24 @@ class Case:
                 raise InputError("the cases are not installed", expected=expected) from None
             tables = getattr(module, name.lower())()
         elif name.endswith(".m"):
-            tables = _frames(inside(root, name))
+            tables = _matpower(inside(root, name))
         else:
             expected = f"{nearest(name, CASES)}, or a MATPOWER file of the session"
             raise InputError(f"there is no case {name!r}", expected=expected)
-        gen, branch = np.array(tables["gen"], float), np.array(tables["branch"], float)
-        cost = np.array(tables.get("gencost", []), float)
-        return cls(
-            name, float(tables["baseMVA"]), np.array(tables["bus"], float), gen, branch, cost
-        )
+        bus, gen, branch = (np.array(tables[n], float) for n in ("bus", "gen", "branch"))
+        cost = np.array(tables["gencost"] if len(tables["gencost"]) else np.zeros((len(gen), 7)))
+        if not (bus[:, 1] == 3).any():
+            raise InputError("there is no reference bus", name, expected="a bus of type 3")
+        if len(cost) < len(gen):
+            found = f"{len(cost)} rows of mpc.gencost"
+            raise InputError("generators lack costs", name, found=found, expected=f"{len(gen)}")
+        at = [(f"generator g{k + 1}", number) for k, number in enumerate(gen[:, 0])]
+        for what, number in at + [
+            (f"branch {a:g}-{b:g}", n) for a, b in branch[:, :2] for n in (a, b)
+        ]:
+            if number not in bus[:, 0]:
+                raise InputError(f"the {what} is at bus {number:g}, which is not there", name)
+        return cls(name, float(tables["baseMVA"]), bus, gen, branch, cost.astype(float))
 
     def in_service(self) -> "Case":
         """Return it without units and branches that are out of service, and isolated buses."""
@@ -69,7 +78,7 @@ class Case:
         known = set(bus[:, 0])
         live = (self.gen[:, 7] > 0) & np.isin(self.gen[:, 0], list(known))
         on = (self.branch[:, 10] > 0) & np.isin(self.branch[:, :2], list(known)).all(axis=1)
-        cost = self.cost[: len(self.gen)][live] if len(self.cost) else np.zeros((live.sum(), 7))
+        cost = self.cost[: len(self.gen)][live]
         return replace(self, bus=bus, gen=self.gen[live], branch=self.branch[on], cost=cost)
 
     def tables(self) -> dict[str, Any]:
@@ -104,8 +113,11 @@ class Case:
         for name, value in given.items():
             if name.startswith("g"):
                 gen[self._unit(name), 8] = value
-            else:
+            elif value > 0:
                 branch[self._branches(name), 5] = value
+            else:
+                said, expected = f"{name} cannot have this limit", f"MVA above 0, or outages={name}"
+                raise InputError(said, found=f"{value:g}", expected=expected)
         return replace(self, gen=gen, branch=branch)
 
     def with_costs(self, given: Mapping[str, str]) -> "Case":
@@ -156,25 +168,38 @@ class Case:
         raise InputError(f"there is no branch {name!r}", expected=nearest(name, known))
 
 
-def _frames(path: Path) -> dict[str, Any]:
-    try:
-        from matpowercaseframes import CaseFrames
-    except ImportError:
-        expected = 'pip install "engiagent[grid]"'
-        raise InputError("MATPOWER files need matpowercaseframes", expected=expected) from None
-    # It fails where rows of a matrix share a line.
-    text = re.sub(r";[ \t]*(?=[-\d])", ";\n", path.read_text(encoding="utf-8", errors="replace"))
-    try:
-        with tempfile.TemporaryDirectory() as folder, quiet():
-            place = Path(folder) / path.name
-            place.write_text(text, encoding="utf-8")
-            found = CaseFrames(str(place))
-        return {
-            "baseMVA": found.baseMVA,
-            **{n: getattr(found, n).to_numpy() for n in ("bus", "gen", "branch", "gencost")},
-        }
-    except Exception as error:  # of its parser
-        raise InputError(f"this is no MATPOWER case: {error}", path.name) from None
+_COLUMNS: Final = {"bus": 13, "gen": 10, "branch": 11, "gencost": 4}
+"""How many MATPOWER's tables have at least."""
+
+
+def _matpower(path: Path) -> dict[str, Any]:
+    """Return the tables of a MATPOWER file; InputError with the line of what cannot be read."""
+    text = re.sub(r"%.*", "", path.read_text(encoding="utf-8", errors="replace"))
+    text = re.sub(r"\.\.\..*\n", " \f", text)  # a row goes on; the form feed counts as a line
+    base = re.search(r"mpc\.baseMVA\s*=\s*([\d.eE+]+)", text)
+    found: dict[str, Any] = {"baseMVA": base and base[1]}
+    for name, least in _COLUMNS.items():
+        table = re.search(rf"mpc\.{name}\s*=\s*\[([^]]*)\]", text)
+        start, stop = table.span(1) if table else (0, 0)
+        rows: list[list[float]] = []
+        for row in re.compile(r"[^;\s][^;\n]*").finditer(text, start, stop):
+            parts = row[0].replace(",", " ").split()
+            width = len(rows[0]) if rows else max(len(parts), least)
+            with suppress(ValueError):  # of what is no number
+                if len(parts) == width:
+                    rows.append([float(part) for part in parts])
+                    continue
+            line = 1 + len(re.findall(r"[\n\f]", text[: row.start()]))
+            said, expected = f"a row of mpc.{name} cannot be read", f"{width} numbers"
+            raise InputError(said, path.name, line, found=row[0].strip(), expected=expected)
+        found[name] = rows
+    lacking = [name for name in ("baseMVA", "bus", "gen", "branch") if not found[name]]
+    if lacking:
+        said, expected = "this is no MATPOWER case", f"mpc.{lacking[0]} = …"
+        raise InputError(said, path.name, expected=expected)
+    if changed := re.search(r"mpc\.(bus|gen|branch|gencost)\s*\(.*", text):  # as of case33bw
+        raise InputError("statements on tables are not run", path.name, found=changed[0])
+    return found
 
 
 @dataclass(frozen=True, eq=False)
