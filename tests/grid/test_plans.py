@@ -58,6 +58,20 @@ def test_the_linear_method_is_near(hosted: dict[str, Any], tmp_path: Path) -> No
     assert found["executed"]["difference_pu"] < 0.02
 
 
+def test_the_linear_method_takes_a_balanced_feeder(tmp_path: Path) -> None:
+    (tmp_path / "village.dss").write_text(VILLAGE)
+    options = {"case": "village.dss", "available": ["mill=300"], "load": 0}
+    found, other = (
+        call("grid_hosting_capacity", tmp_path, method=method, **options)["results"][0]
+        for method in ("linear", "nonlinear")
+    )
+    # In closed form: the square of the voltage rises by 2 R p, from 1.02 to 1.05 squared.
+    ohms = 0.01 * 0.4 + 0.206 * 0.7
+    wanted = (1.05**2 - 1.02**2) * 0.4**2 / (2 * ohms) * 1e3
+    assert found["hosted_kw"] == pytest.approx(wanted, rel=1e-3)
+    assert found["hosted_kw"] == pytest.approx(other["hosted_kw"], rel=0.05)
+
+
 def test_each_stamp_has_a_plan_of_its_own(tmp_path: Path) -> None:
     options = {"stamps": ["04:00", "18:00"], "file": "plan.csv"}
     results = call("grid_hosting_capacity", tmp_path, **BAND, **options)["results"]

@@ -452,9 +452,11 @@ def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> A
     angles = np.exp(1j * np.angle(network.start))
     rotated = np.conj(angles)[:, None] * impedance * angles[at][None, :]
     factor = 2e3 * rotated / (bases[:, None] * bases[at][None, :])  # [1/kVA]
-    square = np.abs(network.start / bases) ** 2
+    # Rounding, as between phases of a balanced feeder, is no influence.
+    real, imaginary = (np.where(abs(x) > 1e-9, x, 0.0) for x in (factor.real, factor.imag))
+    factor, square = real + 1j * imaginary, np.abs(network.start / bases) ** 2
     # Nodes that no unit moves, as beside the source, are as they are.
-    moved = [k for k in range(len(place)) if np.abs(factor[k]).max(initial=0.0) > 1e-9]
+    moved = np.flatnonzero(factor.any(axis=1))
     nodes = [network.nodes[k] for k in moved]
     parts = Parts()
     parts.labels("N", nodes)
