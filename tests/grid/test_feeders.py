@@ -99,6 +99,11 @@ def test_energy_of_a_series_is_that_of_its_stamps(tmp_path: Path) -> None:
     assert series["energy_kwh"] == pytest.approx(sum(powers))
     part = call("grid_time_series", tmp_path, first="01:00", last="02:00", **options)
     assert part["active_kw"] == pytest.approx(powers[1:3])
+    back = {"first": "02:00", "last": "01:00"}
+    assert "before the first" in refused("grid_time_series", tmp_path, **back, **options)
+    assert "single stamp" in refused("grid_time_series", tmp_path, stamp="01:00", **options)
+    assert "many stamps" in refused("grid_power_flow", tmp_path, **options)
+    assert call("grid_time_series", tmp_path, case="two.dss")["stamps"][9] == "09:00"
 
 
 def test_violations_are_the_nodes_out_of_their_band(tmp_path: Path) -> None:
@@ -178,7 +183,8 @@ def test_wrong_calls_say_what_is_wrong(arguments: Any, part: str, tmp_path: Path
 
 def test_a_column_of_no_load_is_refused(tmp_path: Path) -> None:
     (tmp_path / "day.csv").write_text("time,pump\n2026-07-01T00:00,1\n2026-07-01T01:00,1\n")
-    said = refused("grid_power_flow", tmp_path, case="ieee13", profiles="day.csv")
+    options = {"case": "ieee13", "profiles": "day.csv", "stamp": "00:00"}
+    said = refused("grid_power_flow", tmp_path, **options)
     assert "'pump' is no load of ieee13" in said
 
 
@@ -198,7 +204,8 @@ def test_a_column_without_numbers_is_refused(tmp_path: Path) -> None:
     (tmp_path / "day.csv").write_text("time,load\n2026-07-01T00:00,x\n2026-07-01T01:00,y\n")
     said = refused("grid_time_series", tmp_path, case="ieee13", profiles="day.csv")
     assert "the column 'load' has no numbers" in said
-    assert "is empty" in refused("grid_hosting_capacity", tmp_path, case="ieee13", low=1.1, high=1)
+    for tool in ("grid_hosting_capacity", "grid_violations", "grid_time_series"):
+        assert "is empty" in refused(tool, tmp_path, case="ieee13", low=1.1, high=1)
 
 
 def test_a_network_of_pandapower_has_its_voltages(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import brentq
 
 from engiagent.environment.interface import quiet
+from tests.cli.asking import invoke
 from tests.grid.test_feeders import call, refused
 
 BAND = {"case": "ieee13", "power": 400, "high": 1.07}
@@ -165,6 +166,11 @@ OPTIMA = {
 }
 
 
+def test_costs_of_what_is_no_unit_are_refused(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"case": "ieee13", "units": ["675=500"], "costs": ["634=90"]}
+    assert "634, which has no unit" in refused("grid_der_dispatch", tmp_path, **options)
+
+
 @pytest.mark.parametrize("case", OPTIMA)
 def test_optimal_power_flow_has_the_published_objective(case: str, tmp_path: Path) -> None:
     found = call("grid_opf", tmp_path, case=case)
@@ -249,6 +255,18 @@ def test_a_matpower_file_without_costs_takes_them_from_the_call(tmp_path: Path) 
 def test_wrong_matpower_files_are_refused(old: str, new: str, part: str, tmp_path: Path) -> None:
     (tmp_path / "own.m").write_text(OWN.replace(old, new))
     assert part in refused("grid_opf", tmp_path, case="own.m", formulation="dc")
+
+
+def test_a_dispatch_that_cannot_be_is_said_with_its_limits(tmp_path: Path) -> None:
+    (tmp_path / "own.m").write_text(OWN)  # 250 MW can be made, and can flow
+    said = refused("grid_opf", tmp_path, case="own.m", formulation="dc", loads=["2=300"])
+    assert "cannot hold together: balance (2); highest flow of a branch (1-2)" in said
+    options = {"formulation": "dc", "loads": ["2=300"], "limits": ["1-2=400"]}
+    assert "highest active power (g1)" in refused("grid_opf", tmp_path, case="own.m", **options)
+    less = {"formulation": "dc", "limits": ["g2=100", "g3=100"], "outages": ["g1"]}
+    assert "highest active power (g2, g3)" in refused("grid_opf", tmp_path, case="case9", **less)
+    arguments = ["case=own.m", "formulation=dc", "loads=2=300", "--session", tmp_path]
+    assert invoke("tool", "grid_opf", *arguments).exit_code == 3
 
 
 @pytest.mark.parametrize(

@@ -160,12 +160,8 @@ class _Made:
             self._slack(parts, flows, self.question.slack / self.amperes)
         for real, own, other, sign in (("re", "e", "f", "-"), ("im", "f", "e", "+")):
             through = f"G[i, j]*{own}[j] {sign} B[i, j]*{other}[j]"
-            parts.rule(
-                f"balance_{real}",
-                ["n in N"],
-                f"sum({through} for (i, j) in Y if i == n) == {flows[real == 'im']}",
-                "Physical Laws",
-            )
+            rule = f"sum({through} for (i, j) in Y if i == n) == {flows[real == 'im']}"
+            parts.rule(f"balance_{real}", ["n in N"], rule, "Physical Laws")
         if self.question.bands is not None:
             self._bands(parts, self.question.bands)
         if np.isfinite(self.question.loading):
@@ -201,7 +197,8 @@ class _Made:
             if node != "0"
         ]
         pairs = [entry[:2] for entry in across]
-        nominal = [load.voltage / self._base(load.nodes[0]) for load in self.loads]
+        bases = dict(zip(self.network.nodes, self.network.bases, strict=True))
+        nominal = [load.voltage / bases[load.nodes[0]] for load in self.loads]
         share = self.question.factor / BASE
         parts.labels("L", names)
         parts.tuples("A", ["L", "N"], pairs)
@@ -258,12 +255,8 @@ class _Made:
             ("power", "e[n]*jr[u] + f[n]*ji[u]"),
             ("reactive", "f[n]*jr[u] - e[n]*ji[u]"),
         ):
-            parts.rule(
-                f"unit_{name}",
-                ["(u, n) in At"],
-                f"{name}[u] == {base}*({formula})",
-                "Physical Laws",
-            )
+            rule = f"{name}[u] == {base}*({formula})"
+            parts.rule(f"unit_{name}", ["(u, n) in At"], rule, "Physical Laws")
         for k, part in enumerate(("jr", "ji")):
             flows[k] += f" + sum({part}[u] for (u, i) in At if i == n)"
 
@@ -353,9 +346,6 @@ class _Made:
             parts.rule(f"source_{name}", ["n in Source"], rule, "Physical Laws")
         names = [unit.name for unit in self.units]
         parts.table("cost", "U", names, [u.cost for u in self.units], "of energy", "EUR/MWh")
-
-    def _base(self, node: str) -> float:
-        return self.network.bases[self.network.nodes.index(node)]
 
     def start(self, program: Program) -> Floats:
         """Return the point of the power flow, with nothing fed in and no slack."""
@@ -463,10 +453,9 @@ def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> A
     unit_parts(parts, question.units)
     pairs = [(node, unit.name) for node in nodes for unit in question.units]
     parts.tuples("S", ["N", "U"], pairs)
-    parts.table(
-        "R", "S", pairs, factor[moved].real.ravel(), "voltage square by active power", "1/kW"
-    )
-    parts.table("X", "S", pairs, factor[moved].imag.ravel(), "voltage square by reactive", "1/kW")
+    for name, what, by in (("R", "active", real), ("X", "reactive", imaginary)):
+        values = by[moved].ravel()
+        parts.table(name, "S", pairs, values, f"voltage square by {what} power", "1/kW")
     parts.table("v0", "N", nodes, square[moved], "voltage square without units")
     low, high = np.transpose([question.bands.of(node) for node in nodes])
     parts.table("low", "N", nodes, np.minimum(low**2, square[moved]), "lowest square")
