@@ -40,6 +40,10 @@ class InputError(EngiagentError):
         return text
 
 
+class InfeasibleError(EngiagentError):
+    """What was asked for is proven to have no solution; says which requirements clash."""
+
+
 class SolverMissingError(EngiagentError):
     """No solver that is installed takes the program, and another one would; says how to get it."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from enum import IntEnum
 
-from engiagent.errors import EngiagentError, InternalError, SandboxError
+from engiagent.errors import EngiagentError, InfeasibleError, InternalError, SandboxError
 from engiagent.verify.verdicts import VERDICTS
 
 
@@ -64,6 +64,8 @@ def of_error(error: Exception) -> ExitCode:
     """Return the exit code of an error that ended a command."""
     if isinstance(error, SandboxError):
         return ExitCode.SANDBOX
+    if isinstance(error, InfeasibleError):
+        return ExitCode.INFEASIBLE
     if isinstance(error, InternalError) or not isinstance(error, EngiagentError):
         return ExitCode.INTERNAL
     return ExitCode.USAGE

@@ -13,7 +13,7 @@ from engiagent.agents.engines.asking import Asking
 from engiagent.cli import exit_codes, options
 from engiagent.cli.output import moving_line, print_json, say
 from engiagent.environment.interface import amount
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import EngiagentError, InfeasibleError, InputError
 from engiagent.io.plainyaml import dump_yaml
 from engiagent.io.schemawords import kind_of
 from engiagent.plant.slots import YES_NO
@@ -61,7 +61,8 @@ def tool(
             said = str(seen.content["advice"]).replace("repeat this call as it is", "add --insist")
             raise InputError(said)
         if seen.status == "failed":
-            raise EngiagentError(str(seen.content["error"]))
+            kind = InfeasibleError if "verdict" in seen.content else EngiagentError
+            raise kind(str(seen.content["error"]))
     if as_json:
         answer = {"tool": name, "answer": seen.content, "artefacts": list(seen.artefacts)}
         print_json({"schema": "engiagent-tool/1", **answer})

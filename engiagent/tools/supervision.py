@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from engiagent.errors import EngiagentError, InputError
+from engiagent.errors import EngiagentError, InfeasibleError, InputError
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.io.schemawords import COUNT, DRAFT, list_of, record
 from engiagent.tools.registry import (
@@ -208,7 +208,8 @@ class Session:
         try:
             outcome = chosen.work(replace(self.state, watch=watch), given)
         except EngiagentError as error:
-            status, outcome = "failed", Outcome({"error": str(error)})
+            proven = {"verdict": "proven infeasible"} if isinstance(error, InfeasibleError) else {}
+            status, outcome = "failed", Outcome({"error": str(error), **proven})
         if watch.cancel is not None and watch.cancel.is_set():
             return Observation(chosen.name, "failed", {"error": "the call was stopped"})
         call, makes = len(self.graph.nodes), outcome.makes

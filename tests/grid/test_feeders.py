@@ -99,6 +99,11 @@ def test_energy_of_a_series_is_that_of_its_stamps(tmp_path: Path) -> None:
     assert series["energy_kwh"] == pytest.approx(sum(powers))
     part = call("grid_time_series", tmp_path, first="01:00", last="02:00", **options)
     assert part["active_kw"] == pytest.approx(powers[1:3])
+    back = {"first": "02:00", "last": "01:00"}
+    assert "before the first" in refused("grid_time_series", tmp_path, **back, **options)
+    assert "single stamp" in refused("grid_time_series", tmp_path, stamp="01:00", **options)
+    assert "many stamps" in refused("grid_power_flow", tmp_path, **options)
+    assert call("grid_time_series", tmp_path, case="two.dss")["stamps"][9] == "09:00"
 
 
 def test_violations_are_the_nodes_out_of_their_band(tmp_path: Path) -> None:
@@ -117,6 +122,28 @@ def test_violations_are_the_nodes_out_of_their_band(tmp_path: Path) -> None:
     assert {v["place"] for v in loaded["violations"]} == {
         n for n, s in shares.items() if s and s > 1
     }
+
+
+def test_what_lies_behind_an_open_switch_is_without_voltage(tmp_path: Path) -> None:
+    behind = """New Line.switch Bus1=b Bus2=c Phases=3 R1=0.1 X1=0 R0=0.1 X0=0 C1=0 C0=0 NormAmps=50
+New Load.two Bus1=c Phases=3 Conn=Wye Model=1 kV=0.4 kW=9 kvar=2
+Set Volt"""
+    (tmp_path / "two.dss").write_text(TWO_NODES)
+    (tmp_path / "three.dss").write_text(TWO_NODES.replace("Set Volt", behind))
+    alone = call("grid_power_flow", tmp_path, case="two.dss")
+    outage = {"case": "three.dss", "set": ["Open Line.switch 1"]}
+    found = call("grid_power_flow", tmp_path, **outage)
+    sizes = {v["node"]: v["magnitude_pu"] for v in found["voltages"]}
+    assert {v["node"]: v["magnitude_pu"] for v in alone["voltages"]} == pytest.approx(
+        {node: size for node, size in sizes.items() if not node.startswith("c.")}, abs=1e-7
+    )
+    assert [sizes[f"c.{phase}"] for phase in "123"] == [0, 0, 0]
+    seen = call("grid_violations", tmp_path, low=0.5, **outage)
+    assert {v["place"] for v in seen["violations"]} == {"c.1", "c.2", "c.3"}
+    one = call("grid_power_flow", tmp_path, case="three.dss", set=["Open Line.switch 1 2"])
+    assert one["lowest"] == {"node": "c.2", "magnitude_pu": 0}
+    for tool in ("grid_hosting_capacity", "grid_infeasibility"):
+        assert "c.1, c.2, c.3 switched off" in refused(tool, tmp_path, **outage)
 
 
 def test_losses_of_branches_add_up(tmp_path: Path) -> None:
@@ -156,7 +183,8 @@ def test_wrong_calls_say_what_is_wrong(arguments: Any, part: str, tmp_path: Path
 
 def test_a_column_of_no_load_is_refused(tmp_path: Path) -> None:
     (tmp_path / "day.csv").write_text("time,pump\n2026-07-01T00:00,1\n2026-07-01T01:00,1\n")
-    said = refused("grid_power_flow", tmp_path, case="ieee13", profiles="day.csv")
+    options = {"case": "ieee13", "profiles": "day.csv", "stamp": "00:00"}
+    said = refused("grid_power_flow", tmp_path, **options)
     assert "'pump' is no load of ieee13" in said
 
 
@@ -176,7 +204,8 @@ def test_a_column_without_numbers_is_refused(tmp_path: Path) -> None:
     (tmp_path / "day.csv").write_text("time,load\n2026-07-01T00:00,x\n2026-07-01T01:00,y\n")
     said = refused("grid_time_series", tmp_path, case="ieee13", profiles="day.csv")
     assert "the column 'load' has no numbers" in said
-    assert "is empty" in refused("grid_hosting_capacity", tmp_path, case="ieee13", low=1.1, high=1)
+    for tool in ("grid_hosting_capacity", "grid_violations", "grid_time_series"):
+        assert "is empty" in refused(tool, tmp_path, case="ieee13", low=1.1, high=1)
 
 
 def test_a_network_of_pandapower_has_its_voltages(tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from engiagent.environment.interface import quiet
+from tests.cli.asking import invoke
 from tests.grid.test_feeders import call, refused
 
 BAND = {"case": "ieee13", "power": 400, "high": 1.07}
@@ -57,6 +59,20 @@ def test_the_linear_method_is_near(hosted: dict[str, Any], tmp_path: Path) -> No
     assert found["executed"]["difference_pu"] < 0.02
 
 
+def test_the_linear_method_takes_a_balanced_feeder(tmp_path: Path) -> None:
+    (tmp_path / "village.dss").write_text(VILLAGE)
+    options = {"case": "village.dss", "available": ["mill=300"], "load": 0}
+    found, other = (
+        call("grid_hosting_capacity", tmp_path, method=method, **options)["results"][0]
+        for method in ("linear", "nonlinear")
+    )
+    # In closed form: the square of the voltage rises by 2 R p, from 1.02 to 1.05 squared.
+    ohms = 0.01 * 0.4 + 0.206 * 0.7
+    wanted = (1.05**2 - 1.02**2) * 0.4**2 / (2 * ohms) * 1e3
+    assert found["hosted_kw"] == pytest.approx(wanted, rel=1e-3)
+    assert found["hosted_kw"] == pytest.approx(other["hosted_kw"], rel=0.05)
+
+
 def test_each_stamp_has_a_plan_of_its_own(tmp_path: Path) -> None:
     options = {"stamps": ["04:00", "18:00"], "file": "plan.csv"}
     results = call("grid_hosting_capacity", tmp_path, **BAND, **options)["results"]
@@ -86,6 +102,49 @@ def test_slack_is_sparse_by_its_sum_and_reproduced(tmp_path: Path) -> None:
         assert found["executed"]["violations"] == []
 
 
+VILLAGE = """Clear
+New Circuit.village basekv=20 pu=1.02 bus1=grid phases=3 MVAsc3=100000 MVAsc1=100000
+New Transformer.ont phases=3 windings=2 buses=(grid, lv) conns=(delta, wye) kvs=(20, 0.4)
+~ kvas=(400, 400) %Rs=(0.5,0.5) xhl=4
+New Linecode.nayy nphases=3 r1=0.206 x1=0.08 r0=0.824 x0=0.32 c1=0 c0=0 units=km normamps=270
+New Line.l1 bus1=lv bus2=farm linecode=nayy length=0.3 units=km
+New Line.l2 bus1=farm bus2=mill linecode=nayy length=0.4 units=km
+New Load.farm bus1=farm phases=3 kv=0.4 kw=60 pf=0.95 model=1
+New Load.mill bus1=mill phases=3 kv=0.4 kw=40 pf=0.9 model=1
+Set voltagebases=[20, 0.4]
+Calcvoltagebases
+"""
+
+
+def test_slack_by_its_sum_is_the_least_of_any_angle(tmp_path: Path) -> None:
+    (tmp_path / "village.dss").write_text(VILLAGE)
+    found = call("grid_infeasibility", tmp_path, case="village.dss", low=0.95, norm="L1")
+
+    def mill(slack: complex) -> float:  # the voltage with a slack current there. [p.u.]
+        transformer = (0.01 + 0.04j) * 0.4  # all in ohms, of one phase
+        first, second = (0.206 + 0.08j) * 0.3, (0.206 + 0.08j) * 0.4
+        farm_kva, mill_kva = (
+            (p + 1j * p * np.tan(np.arccos(f))) for p, f in ((60, 0.95), (40, 0.9))
+        )
+        nominal = 400 / np.sqrt(3)
+        start = at_farm = at_mill = 1.02 * nominal + 0j
+        for _ in range(60):
+            to_mill = np.conj(mill_kva * 1e3 / 3 / at_mill) - slack
+            whole = np.conj(farm_kva * 1e3 / 3 / at_farm) + to_mill
+            at_farm = start - (transformer + first) * whole
+            at_mill = at_farm - second * to_mill
+        return float(abs(at_mill) / nominal)
+
+    # A balanced feeder: the least current of a phase, over all angles, that lifts the mill enough.
+    least = min(
+        brentq(lambda size, way=way: mill(size * way) - 0.95, 0, 60)
+        for way in np.exp(1j * np.deg2rad(np.arange(-70, 21, 1.0)))
+    )
+    assert found["total_a"] == pytest.approx(3 * least, rel=1e-3)
+    assert set(found["buses"][0]["nodes"]) == {"mill.1", "mill.2", "mill.3"}
+    assert found["executed"]["reproduced"]
+
+
 def test_a_dispatch_costs_what_opendss_meters(tmp_path: Path) -> None:
     options: dict[str, Any] = {"case": "ieee13", "units": ["675=500", "634=300"], "high": 1.08}
     found = call("grid_der_dispatch", tmp_path, costs=["675=50", "634=150"], **options)
@@ -105,6 +164,11 @@ OPTIMA = {
     **{"case9": 5296.69, "case14": 8081.53, "case30": 576.89},
     **{"case39": 41864.18, "case57": 41737.79, "case118": 129660.69},
 }
+
+
+def test_costs_of_what_is_no_unit_are_refused(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"case": "ieee13", "units": ["675=500"], "costs": ["634=90"]}
+    assert "634, which has no unit" in refused("grid_der_dispatch", tmp_path, **options)
 
 
 @pytest.mark.parametrize("case", OPTIMA)
@@ -138,15 +202,71 @@ def test_a_changed_case_agrees_with_pypower(tmp_path: Path) -> None:
         assert active == pytest.approx(list(wanted["gen"][:, 1]), abs=1e-2)
 
 
-def test_a_matpower_file_is_read(tmp_path: Path) -> None:
-    (tmp_path / "own.m").write_text(
-        "function mpc = own\nmpc.version = '2';\nmpc.baseMVA = 100;\n"
-        "mpc.bus = [\n1 3 0 0 0 0 1 1 0 345 1 1.1 0.9; 2 1 90 30 0 0 1 1 0 345 1 1.1 0.9;\n];\n"
-        "mpc.gen = [\n1 0 0 300 -300 1 100 1 250 10 0 0 0 0 0 0 0 0 0 0 0;\n];\n"
-        "mpc.branch = [\n1 2 0 0.1 0 250 250 250 0 0 1 -360 360;\n];\n"
-        "mpc.gencost = [\n2 0 0 3 0 20 0;\n];\n"
-    )
+OWN = """function mpc = own
+mpc.version = '2';
+mpc.baseMVA = 100;
+mpc.bus = [ % two buses
+1 3 0 0 0 0 1 1 0 345 1 1.1 0.9; 2 1 90 30 0 0 1 1 0 345 1 1.1 0.9;
+];
+mpc.gen = [
+1 0 0 300 -300 1 100 1 250 10 0 0 0 0 0 0 0 0 0 0 0;
+];
+mpc.branch = [
+1 2 0 0.1 0 250 250 250 0 0 1 -360 360;
+];
+mpc.gencost = [
+2 0 0 3 0 20 0;
+];
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("1 2 0 0.1 0 250", "1, 2,0,0.1 , 0 250"),
+        ("345 1 1.1 0.9; 2 1", "345 1 1.1 ...\n0.9 % of the first\n 2 1"),
+    ],
+)
+def test_a_matpower_file_is_read(old: str, new: str, tmp_path: Path) -> None:
+    (tmp_path / "own.m").write_text(OWN.replace(old, new))
     assert call("grid_opf", tmp_path, case="own.m")["cost"] == pytest.approx(1800, rel=1e-6)
+
+
+def test_a_matpower_file_without_costs_takes_them_from_the_call(tmp_path: Path) -> None:
+    (tmp_path / "own.m").write_text(OWN[: OWN.index("mpc.gencost")])
+    options = {"case": "own.m", "formulation": "dc"}
+    assert call("grid_opf", tmp_path, **options)["cost"] == 0
+    assert call("grid_opf", tmp_path, costs=["g1=30 0"], **options)["cost"] == pytest.approx(2700)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        (OWN, "hello", "no MATPOWER case; expected mpc.baseMVA"),
+        ("1 3 0", "1 2 0", "no reference bus"),
+        ("1 2 0 0.1", "1 9 0 0.1", "branch 1-9 is at bus 9, which is not there"),
+        ("1 0 0 300", "7 0 0 300", "generator g1 is at bus 7, which is not there"),
+        ("90 30 0", "90,1 30 0", "own.m:5: a row of mpc.bus cannot be read; found 2 1 90,1 30"),
+        ("0.1 0 250", "1/10 0 250", "own.m:11: a row of mpc.branch cannot be read"),
+        ("2 0 0 3 0 20 0;\n];", "];\nmpc.bus(:, 3) = 2 * mpc.bus(:, 3);", "are not run"),
+    ],
+)
+def test_wrong_matpower_files_are_refused(old: str, new: str, part: str, tmp_path: Path) -> None:
+    (tmp_path / "own.m").write_text(OWN.replace(old, new))
+    assert part in refused("grid_opf", tmp_path, case="own.m", formulation="dc")
+
+
+def test_a_dispatch_that_cannot_be_is_said_with_its_limits(tmp_path: Path) -> None:
+    (tmp_path / "own.m").write_text(OWN)  # 250 MW can be made, and can flow
+    said = refused("grid_opf", tmp_path, case="own.m", formulation="dc", loads=["2=300"])
+    assert "cannot hold together: balance (2); highest flow of a branch (1-2)" in said
+    options = {"formulation": "dc", "loads": ["2=300"], "limits": ["1-2=400"]}
+    assert "highest active power (g1)" in refused("grid_opf", tmp_path, case="own.m", **options)
+    less = {"formulation": "dc", "limits": ["g2=100", "g3=100"], "outages": ["g1"]}
+    assert "highest active power (g2, g3)" in refused("grid_opf", tmp_path, case="case9", **less)
+    arguments = ["case=own.m", "formulation=dc", "loads=2=300", "--session", tmp_path]
+    assert invoke("tool", "grid_opf", *arguments).exit_code == 3
 
 
 @pytest.mark.parametrize(
@@ -154,6 +274,7 @@ def test_a_matpower_file_is_read(tmp_path: Path) -> None:
     [
         ({"case": "case10"}, "there is no case"),
         ({"case": "case9", "outages": ["1-9"]}, "no branch"),
+        ({"case": "case9", "limits": ["4-5=0"]}, "expected MVA above 0, or outages=4-5"),
         ({"case": "case9", "outages": ["g9"]}, "g1 to g3"),
         ({"case": "case9", "loads": ["5=heavy"]}, "cannot be read"),
         ({"case": "case9", "loads": ["all=9x"]}, "there is no plan"),

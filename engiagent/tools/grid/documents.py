@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from engiagent.blueprint import Blueprint
-from engiagent.errors import EngiagentError
+from engiagent.errors import EngiagentError, InfeasibleError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
 from engiagent.run.stages import solve_program
+from engiagent.solvers.iis import irreducible_set
 from engiagent.solvers.result import SolveOptions
 from engiagent.tools.grid.feeders import Floats
 
@@ -99,7 +100,7 @@ def solved(
 ) -> tuple[str, float, dict[str, Any]]:
     """Solve a blueprint of one snapshot of a grid: status, objective and series by variable.
 
-    Raises EngiagentError when there is no plan.
+    Raises InfeasibleError when there is no plan, EngiagentError when none is found.
     """
     document = {
         "schema": "engiagent-blueprint/1",
@@ -116,7 +117,24 @@ def solved(
     if start is not None:
         options = replace(options, start=start(program))
     schedule, result = solve_program(program, options)
+    if result.status == "infeasible":
+        raise InfeasibleError(f"there is no plan: infeasible, {result.reason}{_clash(program)}")
     if result.x is None:
-        raise EngiagentError(f"there is no plan: {result.status}, {result.reason}")
+        why = result.reason.partition(", so start")[0]  # tools take neither starts nor solvers
+        raise EngiagentError(f"there is no plan: {result.status}, {why}")
     series = {n: np.atleast_1d(np.asarray(schedule[n].values)) for n in schedule.data_vars}
     return result.status, float(result.objective or 0.0), series
+
+
+def _clash(program: Program) -> str:
+    """Return in words a smallest set of requirements that no plan meets."""
+    conflict, said = irreducible_set(program, seconds=10.0), []
+    for member in () if conflict is None else conflict.members:
+        family, end = member.family, {"lower": "lowest ", "upper": "highest "}
+        labels = [program.coordinates[name].values for name in member.sets[:1]]
+        where = ", ".join(str(values[k]) for values in labels for k in member.positions[:8])
+        where += ", …" * (len(member.positions) > 8)
+        bound = family.kind == "bound"
+        about = program.column_block(family.name).description if bound else family.name
+        said.append(f"{end.get(family.side, '')}{about} ({where})")
+    return f"; these cannot hold together: {'; '.join(said)}" if said else ""

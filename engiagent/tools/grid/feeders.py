@@ -35,6 +35,8 @@ EXPONENTS: Final[Mapping[int, tuple[float, float]]] = {1: (0, 0), 2: (2, 2), 4: 
 """Of the voltage in active and reactive power, by OpenDSS's model of a load."""
 COLLAPSED: Final = 0.5
 """Voltage per unit below which a solution is no operating point of a feeder."""
+SUPPLIED: Final = 0.8
+"""Voltage per unit that a node has at least without load, unless a switch or phase is open."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ class Feeder:
     coordinates: Mapping[str, tuple[float, float]]
     loads: tuple[Load, ...] = field(init=False)
     branches: tuple[Branch, ...] = field(init=False)
+    dark: tuple[str, ...] = field(default=(), init=False)  # nodes that are switched off
     _added: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -148,7 +151,13 @@ class Feeder:
         with suppress(Exception):  # that it does not converge is told below
             self.dss.Solution.Solve()
         found = self.voltages()
-        if not self.dss.Solution.Converged() or min(map(abs, found.values())) < COLLAPSED:
+        low, self.dark = [n for n, v in found.items() if abs(v) < COLLAPSED], ()
+        if low and self.dss.Solution.Converged():  # no voltage without load either: no collapse
+            from engiagent.tools.grid.network import Network  # which takes feeders apart
+
+            idle = Network.of(self).idle()
+            self.dark = tuple(n for n in low if abs(idle[n]) < SUPPLIED)
+        if not self.dss.Solution.Converged() or len(self.dark) < len(low):
             raise EngiagentError(
                 f"the power flow of {self.name} has no operating point: the feeder cannot carry "
                 "this load; grid_infeasibility says where what is missing"
@@ -162,6 +171,12 @@ class Feeder:
         flat = np.array(self.dss.Circuit.YNodeVArray())
         values = flat[0::2] + 1j * flat[1::2]
         return {n: complex(values[k]) / self.base(n) for k, n in enumerate(self.nodes)}
+
+    def supplied(self) -> None:
+        """Raise InputError where nodes are switched off, for those who need all voltages."""
+        if self.dark:
+            said = "only grid tools that solve a power flow by OpenDSS take nodes without voltage"
+            raise InputError(said, self.name, found=", ".join(self.dark[:6]) + " switched off")
 
     def base(self, node: str) -> float:
         """Return the nominal voltage to ground of a node. [V]."""

@@ -146,8 +146,10 @@ def situated(state: State, given: Json) -> Iterator[tuple[Feeder, Situation]]:
         situation = Situation(given.get("load", 1.0), None, units)
         if "profiles" in given or "stamp" in given:
             profiles = profiles_of(feeder, state.root, given.get("profiles"))
-            stamp = given.get("stamp") or profiles.stamps[0]
-            situation = profiles.at(stamp, feeder, situation)
+            if "stamp" not in given and len(profiles.stamps) > 1:
+                expected = f"stamp, from {profiles.stamps[0]} to {profiles.stamps[-1]}"
+                raise InputError("profiles have many stamps", found="none", expected=expected)
+            situation = profiles.at(given.get("stamp", profiles.stamps[0]), feeder, situation)
         yield feeder, situation
 
 
@@ -331,6 +333,7 @@ def grid_power_flow(state: State, given: Json) -> Outcome:
 
 def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[str, complex]:
     """Return the voltages by another engine, of a feeder that OpenDSS has just solved."""
+    feeder.supplied()
     units: dict[str, complex] = {}
     for node, power in feeder.shared(situation.units or {}):
         units[node] = units.get(node, 0) + power * situation.share
@@ -352,29 +355,29 @@ def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[s
 )
 def grid_time_series(state: State, given: Json) -> Outcome:
     """Solve the power flow at every stamp of the profiles: extremes, source, losses, violations."""
-    given = {k: v for k, v in given.items() if k != "stamp"}
+    if "stamp" in given:
+        raise InputError("a series has no single stamp", found="stamp", expected="first and last")
     with situated(state, {k: v for k, v in given.items() if k != "profiles"}) as (feeder, start):
+        low, high, _ = bands_of(feeder, given)
         profiles = profiles_of(feeder, state.root, given.get("profiles"))
-        ends = [
-            profiles.row(given[k]) if k in given else d for k, d in (("first", 0), ("last", -1))
-        ]
-        stamps = profiles.stamps[ends[0] :][: (ends[1] % len(profiles.stamps)) - ends[0] + 1]
-        content: dict[str, Any] = {"case": feeder.name, "stamps": list(stamps)}
+        first = profiles.row(given["first"]) if "first" in given else 0
+        last = profiles.row(given["last"]) if "last" in given else len(profiles.stamps)
+        stamps = profiles.stamps[first : last + 1]
+        if not stamps:
+            raise InputError("the last stamp is before the first", found=given["last"])
+        own = "profiles" in given  # else hours of no day
+        shown = [stamp if own else stamp[11:] for stamp in stamps]
+        content: dict[str, Any] = {"case": feeder.name, "stamps": shown}
         rows = []
         for stamp in stamps:
             state.watch.tell(f"power flow at {stamp}")
             flow = apply(feeder, profiles.at(stamp, feeder, start))
             sizes = [abs(v) for v in flow.voltages.values()]
             worst = np.nanmax(flow.branches.loading, initial=-np.inf)
-            wrong = violations_of(
-                feeder, flow, given.get("low", 0.95), given.get("high", 1.05), given.get("loading")
-            )
-            rows.append(
-                (
-                    *(min(sizes), max(sizes), flow.source.real, flow.source.imag),
-                    *(flow.losses.real, float(worst) if np.isfinite(worst) else None, len(wrong)),
-                )
-            )
+            wrong = violations_of(feeder, flow, low, high, given.get("loading"))
+            loading = float(worst) if np.isfinite(worst) else None
+            power = (flow.source.real, flow.source.imag, flow.losses.real)
+            rows.append((min(sizes), max(sizes), *power, loading, len(wrong)))
     names = ("lowest_pu", "highest_pu", "active_kw", "reactive_kvar", "losses_kw")
     columns = enumerate((*names, "loading", "violations"))
     content |= {name: [row[k] for row in rows] for k, name in columns}
@@ -401,28 +404,25 @@ def grid_violations(state: State, given: Json) -> Outcome:
     """List the nodes out of their voltage band and the branches above their rating, worst first."""
     with situated(state, given) as (feeder, situation):
         flow = apply(feeder, situation)
-        found = violations_of(
-            feeder,
-            flow,
-            given.get("low", 0.95),
-            given.get("high", 1.05),
-            given.get("loading"),
-            bands_of(feeder, given.get("own_bands")),
-        )
+        low, high, own = bands_of(feeder, given)
+        found = violations_of(feeder, flow, low, high, given.get("loading"), own)
     return Outcome(plain({"case": given["case"], "count": len(found), "violations": found}))
 
 
-def bands_of(feeder: Feeder, given: Sequence[str] | None) -> dict[str, tuple[float, float]]:
-    """Return bands of their own by bus or node; InputError for one that cannot be read."""
-    found = {}
-    for name, text in entries(given).items():
+def bands_of(feeder: Feeder, given: Json) -> tuple[float, float, dict[str, tuple[float, float]]]:
+    """Return the band of a call and those of buses or nodes; InputError for a wrong one."""
+    low, high, own = given.get("low", 0.95), given.get("high", 1.05), {}
+    for name, text in entries(given.get("own_bands")).items():
         match = re.fullmatch(r"([\d.]+)\s*\.\.\s*([\d.]+)", text)
         if match is None:
-            raise InputError(
-                f"the band of {name} cannot be read", found=text, expected="0.95..1.02"
-            )
-        found[feeder.known(name)] = (float(match[1]), float(match[2]))
-    return found
+            said = f"the band of {name} cannot be read"
+            raise InputError(said, found=text, expected="0.95..1.02")
+        own[feeder.known(name)] = (float(match[1]), float(match[2]))
+    for name, (least, most) in {"the feeder": (low, high), **own}.items():
+        if least >= most:
+            said = f"the voltage band of {name} is empty"
+            raise InputError(said, found=f"{least:g}..{most:g}", expected="a lower end below it")
+    return low, high, own
 
 
 @tool(

@@ -38,6 +38,7 @@ class Network:
     @classmethod
     def of(cls, feeder: Feeder) -> "Network":
         """Take the admittances of a feeder that has been solved, at its present taps."""
+        feeder.supplied()
         place = {name: k for k, name in enumerate(feeder.nodes)}
         rows: list[int] = []
         columns: list[int] = []
@@ -50,6 +51,8 @@ class Network:
             if kind in ACTIVE:
                 continue
             flat = np.array(feeder.dss.CktElement.YPrim())
+            if not flat.size:  # controls and fuses
+                continue
             terminals = feeder.terminals()
             size = len(terminals)
             primitive = (flat[0::2] + 1j * flat[1::2]).reshape(size, size).T
@@ -68,6 +71,13 @@ class Network:
         matrix = sparse.coo_matrix((entries, (rows, columns)), shape).tocsc()
         bases = tuple(feeder.base(n) for n in feeder.nodes)
         return cls(feeder.nodes, matrix, source, bases, start, behind)
+
+    def idle(self) -> dict[str, complex]:
+        """Return the voltages without loads and units, 0 where no source reaches. [p.u.]."""
+        small = 1e-9 * float(np.median(np.abs(self.admittance.diagonal())))  # else singular
+        grounded = sparse.csc_matrix(self.admittance + small * sparse.eye(len(self.nodes)))
+        found = splu(grounded).solve(self.source) / np.array(self.bases)
+        return dict(zip(self.nodes, found.tolist(), strict=True))
 
     def reduced(self, stay: Sequence[str]) -> "Reduced":
         """Return it without stiff elements: regulators and switches of nearly no impedance.

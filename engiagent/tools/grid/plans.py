@@ -87,16 +87,6 @@ def _id(node: str) -> str:
     return "u_" + "".join(c if c.isalnum() else "_" for c in node)
 
 
-def _bands(feeder: Feeder, given: Json) -> Bands:
-    own = bands_of(feeder, given.get("own_bands"))
-    low, high = given.get("low", 0.95), given.get("high", 1.05)
-    for name, (least, most) in {"the feeder": (low, high), **own}.items():
-        if least >= most:
-            said = f"the voltage band of {name} is empty"
-            raise InputError(said, found=f"{least:g}..{most:g}", expected="a lower end below it")
-    return Bands(low, high, own)
-
-
 def _executed(
     feeder: Feeder,
     flow: Flow,
@@ -133,10 +123,8 @@ def grid_hosting_capacity(state: State, given: Json) -> Outcome:
     """
     strategy, method = given.get("strategy", "L1"), given.get("method", "nonlinear")
     results = []
-    with situated(state, {k: v for k, v in given.items() if k not in ("units", "stamp")}) as (
-        feeder,
-        start,
-    ):
+    own = {k: v for k, v in given.items() if k not in ("units", "stamp", "profiles")}
+    with situated(state, own) as (feeder, start):
         profiles, stamps = _stamps(feeder, state, given)
         start = Situation(given.get("load", 1.0))
         for stamp in stamps:
@@ -169,14 +157,9 @@ def _stamps(
 def _hosted(feeder: Feeder, now: Situation, stamp: str | None, given: Json) -> Json:
     apply(feeder, now)
     feeder.loads = tuple(feeder.read_loads())
-    units, bands = _units(feeder, given, now.share), _bands(feeder, given)
-    question = Question(
-        bands,
-        units,
-        given.get("strategy", "L1"),
-        loading=given.get("loading", np.inf),
-        factor=now.factor,
-    )
+    units, bands = _units(feeder, given, now.share), Bands(*bands_of(feeder, given))
+    loading, norm = given.get("loading", np.inf), given.get("strategy", "L1")
+    question = Question(bands, units, norm, loading=loading, factor=now.factor)
     solve = solve_linear if given.get("method") == "linear" else solve_question
     answer = solve(feeder, question, given.get("time_limit", 60.0))
     powers = {u.node: answer.powers[u.name] for u in units}
@@ -218,7 +201,7 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
     executed by OpenDSS.
     """
     with situated(state, given) as (feeder, now):
-        bands = _bands(feeder, given)
+        bands = Bands(*bands_of(feeder, given))
         feeder.draw(now.loads or {})
         try:
             apply(feeder, now)
@@ -295,10 +278,13 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
     Losses are part of the cost, since what the grid feeds in is what OpenDSS would meter.
     """
     with situated(state, {k: v for k, v in given.items() if k != "units"}) as (feeder, now):
-        bands = _bands(feeder, given)
+        bands = Bands(*bands_of(feeder, given))
         without = apply(feeder, now)
         costs = {feeder.known(n): c for n, c in numbers(given.get("costs"), "the cost").items()}
         units = _units(feeder, {**given, "available": given["units"]}, 1.0)
+        places = {place for u in units for place in (u.node, u.node.partition(".")[0])}
+        if idle := sorted(costs.keys() - places):
+            raise InputError(f"costs are stated of {idle[0]}, which has no unit", expected="units")
         for k, unit in enumerate(units):
             own = costs.get(unit.node, costs.get(unit.node.partition(".")[0], 0.0))
             units[k] = Unit(unit.name, unit.node, unit.available, unit.reactive, cost=own)
@@ -307,9 +293,8 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
             bands, units, price=price, loading=given.get("loading", np.inf), factor=now.factor
         )
         answer = solve_question(feeder, question, given.get("time_limit", 60.0))
-        flow = apply(
-            feeder, Situation(now.factor, None, {u.node: answer.powers[u.name] for u in units})
-        )
+        powers = {u.node: answer.powers[u.name] for u in units}
+        flow = apply(feeder, Situation(now.factor, None, powers))
         paid = sum(u.cost * answer.powers[u.name].real for u in units)
         content = {
             **{"case": feeder.name, "status": answer.status},
@@ -346,10 +331,9 @@ def grid_opf(state: State, given: Json) -> Outcome:
     formulation = given.get("formulation", "ac")
     found = optimal_flow(case, formulation, given.get("time_limit", 60.0))
     live = case.in_service()
-    names = [k + 1 for k, on in enumerate(case.gen[:, 7]) if on > 0]
     generators = [
-        {"name": f"g{n}", "bus": f"{int(row[0])}", "active_mw": float(p), "reactive_mvar": float(q)}
-        for n, row, p, q in zip(names, live.gen, found.active, found.reactive, strict=True)
+        {"name": n, "bus": f"{int(row[0])}", "active_mw": float(p), "reactive_mvar": float(q)}
+        for n, row, p, q in zip(live.units, live.gen, found.active, found.reactive, strict=True)
     ]
     buses = [
         {"bus": f"{int(n)}", "magnitude_pu": abs(v), "angle_deg": float(np.angle(v, deg=True))}

@@ -160,12 +160,8 @@ class _Made:
             self._slack(parts, flows, self.question.slack / self.amperes)
         for real, own, other, sign in (("re", "e", "f", "-"), ("im", "f", "e", "+")):
             through = f"G[i, j]*{own}[j] {sign} B[i, j]*{other}[j]"
-            parts.rule(
-                f"balance_{real}",
-                ["n in N"],
-                f"sum({through} for (i, j) in Y if i == n) == {flows[real == 'im']}",
-                "Physical Laws",
-            )
+            rule = f"sum({through} for (i, j) in Y if i == n) == {flows[real == 'im']}"
+            parts.rule(f"balance_{real}", ["n in N"], rule, "Physical Laws")
         if self.question.bands is not None:
             self._bands(parts, self.question.bands)
         if np.isfinite(self.question.loading):
@@ -201,7 +197,8 @@ class _Made:
             if node != "0"
         ]
         pairs = [entry[:2] for entry in across]
-        nominal = [load.voltage / self._base(load.nodes[0]) for load in self.loads]
+        bases = dict(zip(self.network.nodes, self.network.bases, strict=True))
+        nominal = [load.voltage / bases[load.nodes[0]] for load in self.loads]
         share = self.question.factor / BASE
         parts.labels("L", names)
         parts.tuples("A", ["L", "N"], pairs)
@@ -258,12 +255,8 @@ class _Made:
             ("power", "e[n]*jr[u] + f[n]*ji[u]"),
             ("reactive", "f[n]*jr[u] - e[n]*ji[u]"),
         ):
-            parts.rule(
-                f"unit_{name}",
-                ["(u, n) in At"],
-                f"{name}[u] == {base}*({formula})",
-                "Physical Laws",
-            )
+            rule = f"{name}[u] == {base}*({formula})"
+            parts.rule(f"unit_{name}", ["(u, n) in At"], rule, "Physical Laws")
         for k, part in enumerate(("jr", "ji")):
             flows[k] += f" + sum({part}[u] for (u, i) in At if i == n)"
 
@@ -273,6 +266,16 @@ class _Made:
             limits = ("-slack_max[n]", "slack_max[n]")
             parts.variable(part, "n in N", limits, "slack current", role="decision")
             flows[k] += f" + {part}[n]"
+        if self.question.norm == "L2":
+            return
+        # A size times a direction: a cone would have no slope at 0, where most nodes are.
+        parts.variable("slack", "n in N", (0, "slack_max[n]"), "size of the slack current")
+        for part in ("re", "im"):
+            parts.variable(f"way_{part}", "n in N", (-1, 1), "direction of the slack current")
+            rule = f"slack_{part}[n] == slack[n]*way_{part}[n]"
+            parts.rule(f"slack_{part}", ["n in N"], rule, "Physical Laws")
+        square = "way_re[n]*way_re[n] + way_im[n]*way_im[n]"
+        parts.rule("direction", ["n in N"], f"{square} <= 1", "Physical Laws")
 
     def _bands(self, parts: Parts, bands: Bands) -> None:
         low, high = np.transpose([bands.of(node) for node in self.network.nodes])
@@ -313,9 +316,8 @@ class _Made:
     def goal(self) -> dict[str, Any]:
         """Return the least slack, curtailment or cost."""
         if self.question.slack is not None:
-            terms = ("slack_re[n]", "slack_im[n]")
-            square = self.question.norm == "L2"
-            each = " + ".join(f"{t}*{t}" if square else f"abs({t})" for t in terms)
+            squares = "slack_re[n]*slack_re[n] + slack_im[n]*slack_im[n]"
+            each = squares if self.question.norm == "L2" else "slack[n]"
             return {"name": "slack", "sense": "minimize", "expression": f"sum({each} for n in N)"}
         if self.question.price is None:
             return curtailment(self.question.norm)
@@ -344,9 +346,6 @@ class _Made:
             parts.rule(f"source_{name}", ["n in Source"], rule, "Physical Laws")
         names = [unit.name for unit in self.units]
         parts.table("cost", "U", names, [u.cost for u in self.units], "of energy", "EUR/MWh")
-
-    def _base(self, node: str) -> float:
-        return self.network.bases[self.network.nodes.index(node)]
 
     def start(self, program: Program) -> Floats:
         """Return the point of the power flow, with nothing fed in and no slack."""
@@ -443,19 +442,20 @@ def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> A
     angles = np.exp(1j * np.angle(network.start))
     rotated = np.conj(angles)[:, None] * impedance * angles[at][None, :]
     factor = 2e3 * rotated / (bases[:, None] * bases[at][None, :])  # [1/kVA]
-    square = np.abs(network.start / bases) ** 2
+    # Rounding, as between phases of a balanced feeder, is no influence.
+    real, imaginary = (np.where(abs(x) > 1e-9, x, 0.0) for x in (factor.real, factor.imag))
+    factor, square = real + 1j * imaginary, np.abs(network.start / bases) ** 2
     # Nodes that no unit moves, as beside the source, are as they are.
-    moved = [k for k in range(len(place)) if np.abs(factor[k]).max(initial=0.0) > 1e-9]
+    moved = np.flatnonzero(factor.any(axis=1))
     nodes = [network.nodes[k] for k in moved]
     parts = Parts()
     parts.labels("N", nodes)
     unit_parts(parts, question.units)
     pairs = [(node, unit.name) for node in nodes for unit in question.units]
     parts.tuples("S", ["N", "U"], pairs)
-    parts.table(
-        "R", "S", pairs, factor[moved].real.ravel(), "voltage square by active power", "1/kW"
-    )
-    parts.table("X", "S", pairs, factor[moved].imag.ravel(), "voltage square by reactive", "1/kW")
+    for name, what, by in (("R", "active", real), ("X", "reactive", imaginary)):
+        values = by[moved].ravel()
+        parts.table(name, "S", pairs, values, f"voltage square by {what} power", "1/kW")
     parts.table("v0", "N", nodes, square[moved], "voltage square without units")
     low, high = np.transpose([question.bands.of(node) for node in nodes])
     parts.table("low", "N", nodes, np.minimum(low**2, square[moved]), "lowest square")

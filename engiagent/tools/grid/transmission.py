@@ -8,8 +8,8 @@ of the branch model: R. D. Zimmerman et al., doi:10.1109/TPWRS.2010.2051168.
 
 import importlib
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -41,6 +41,7 @@ class Case:
     gen: Floats
     branch: Floats
     cost: Floats
+    units: tuple[str, ...]  # the names of the generators
 
     @classmethod
     def load(cls, name: str, root: Path) -> "Case":
@@ -53,15 +54,25 @@ class Case:
                 raise InputError("the cases are not installed", expected=expected) from None
             tables = getattr(module, name.lower())()
         elif name.endswith(".m"):
-            tables = _frames(inside(root, name))
+            tables = _matpower(inside(root, name))
         else:
             expected = f"{nearest(name, CASES)}, or a MATPOWER file of the session"
             raise InputError(f"there is no case {name!r}", expected=expected)
-        gen, branch = np.array(tables["gen"], float), np.array(tables["branch"], float)
-        cost = np.array(tables.get("gencost", []), float)
-        return cls(
-            name, float(tables["baseMVA"]), np.array(tables["bus"], float), gen, branch, cost
-        )
+        bus, gen, branch = (np.array(tables[n], float) for n in ("bus", "gen", "branch"))
+        cost = np.array(tables["gencost"] if len(tables["gencost"]) else np.zeros((len(gen), 7)))
+        if not (bus[:, 1] == 3).any():
+            raise InputError("there is no reference bus", name, expected="a bus of type 3")
+        if len(cost) < len(gen):
+            raise InputError(
+                "mpc.gencost lacks rows", name, found=f"{len(cost)}", expected=f"{len(gen)}"
+            )
+        units = tuple(f"g{k + 1}" for k in range(len(gen)))
+        at = [(f"generator {u}", n) for u, n in zip(units, gen[:, 0], strict=True)]
+        at += [(f"branch {a:g}-{b:g}", n) for a, b in branch[:, :2] for n in (a, b)]
+        for what, number in at:
+            if number not in bus[:, 0]:
+                raise InputError(f"the {what} is at bus {number:g}, which is not there", name)
+        return cls(name, float(tables["baseMVA"]), bus, gen, branch, cost.astype(float), units)
 
     def in_service(self) -> "Case":
         """Return it without units and branches that are out of service, and isolated buses."""
@@ -69,8 +80,9 @@ class Case:
         known = set(bus[:, 0])
         live = (self.gen[:, 7] > 0) & np.isin(self.gen[:, 0], list(known))
         on = (self.branch[:, 10] > 0) & np.isin(self.branch[:, :2], list(known)).all(axis=1)
-        cost = self.cost[: len(self.gen)][live] if len(self.cost) else np.zeros((live.sum(), 7))
-        return replace(self, bus=bus, gen=self.gen[live], branch=self.branch[on], cost=cost)
+        cost = self.cost[: len(self.gen)][live]
+        units = tuple(np.array(self.units)[live].tolist())
+        return Case(self.name, self.base, bus, self.gen[live], self.branch[on], cost, units)
 
     def tables(self) -> dict[str, Any]:
         """Return it as MATPOWER's structure, for other programs."""
@@ -86,9 +98,8 @@ class Case:
             rows = np.arange(len(bus)) if name == "all" else np.array([self._bus(name)])
             match = re.fullmatch(r"([-\d.eE]+)\s*(x|MW)?", text)
             if match is None or (name == "all" and match[2] != "x"):
-                raise InputError(
-                    f"the load of {name} cannot be read", found=text, expected="1.2x, or 90"
-                )
+                said = f"the load of {name} cannot be read"
+                raise InputError(said, found=text, expected="1.2x, or 90")
             value = float(match[1])
             if match[2] == "x":
                 bus[rows, 2:4] *= value
@@ -104,8 +115,11 @@ class Case:
         for name, value in given.items():
             if name.startswith("g"):
                 gen[self._unit(name), 8] = value
-            else:
+            elif value > 0:
                 branch[self._branches(name), 5] = value
+            else:
+                said, expected = f"{name} cannot have this limit", f"MVA above 0, or outages={name}"
+                raise InputError(said, found=f"{value:g}", expected=expected)
         return replace(self, gen=gen, branch=branch)
 
     def with_costs(self, given: Mapping[str, str]) -> "Case":
@@ -156,25 +170,37 @@ class Case:
         raise InputError(f"there is no branch {name!r}", expected=nearest(name, known))
 
 
-def _frames(path: Path) -> dict[str, Any]:
-    try:
-        from matpowercaseframes import CaseFrames
-    except ImportError:
-        expected = 'pip install "engiagent[grid]"'
-        raise InputError("MATPOWER files need matpowercaseframes", expected=expected) from None
-    # It fails where rows of a matrix share a line.
-    text = re.sub(r";[ \t]*(?=[-\d])", ";\n", path.read_text(encoding="utf-8", errors="replace"))
-    try:
-        with tempfile.TemporaryDirectory() as folder, quiet():
-            place = Path(folder) / path.name
-            place.write_text(text, encoding="utf-8")
-            found = CaseFrames(str(place))
-        return {
-            "baseMVA": found.baseMVA,
-            **{n: getattr(found, n).to_numpy() for n in ("bus", "gen", "branch", "gencost")},
-        }
-    except Exception as error:  # of its parser
-        raise InputError(f"this is no MATPOWER case: {error}", path.name) from None
+_COLUMNS: Final = {"bus": 13, "gen": 10, "branch": 11, "gencost": 4}
+"""How many MATPOWER's tables have at least."""
+
+
+def _matpower(path: Path) -> dict[str, Any]:
+    """Return the tables of a MATPOWER file; InputError with the line of what cannot be read."""
+    text = re.sub(r"%.*", "", path.read_text(encoding="utf-8", errors="replace"))
+    text = re.sub(r"\.\.\..*\n", " \f", text)  # a row goes on; the form feed counts as a line
+    base = re.search(r"mpc\.baseMVA\s*=\s*([\d.eE+]+)", text)
+    found: dict[str, Any] = {"baseMVA": base and base[1]}
+    for name, least in _COLUMNS.items():
+        table = re.search(rf"mpc\.{name}\s*=\s*\[([^]]*)\]", text)
+        start, stop = table.span(1) if table else (0, 0)
+        rows: list[list[float]] = []
+        for row in re.compile(r"[^;\s][^;\n]*").finditer(text, start, stop):
+            parts = row[0].replace(",", " ").split()
+            width = len(rows[0]) if rows else max(len(parts), least)
+            with suppress(ValueError):  # of what is no number
+                if len(parts) == width:
+                    rows.append([float(part) for part in parts])
+                    continue
+            line = 1 + len(re.findall(r"[\n\f]", text[: row.start()]))
+            said, expected = f"a row of mpc.{name} cannot be read", f"{width} numbers"
+            raise InputError(said, path.name, line, found=row[0].strip(), expected=expected)
+        found[name] = rows
+    for name in ("baseMVA", "bus", "gen", "branch"):
+        if not found[name]:
+            raise InputError("this is no MATPOWER case", path.name, expected=f"mpc.{name} = …")
+    if changed := re.search(r"mpc\.(bus|gen|branch|gencost)\s*\(.*", text):  # as of case33bw
+        raise InputError("statements on tables are not run", path.name, found=changed[0])
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +275,7 @@ class _Made:
     def parts(self) -> tuple[Parts, dict[str, Any]]:
         """Return all of the blueprint, and its goal."""
         parts, case = Parts(), self.case
-        units = [f"g{k + 1}" for k in range(len(case.gen))]
+        units = case.units
         parts.labels("N", self.buses)
         parts.labels("U", units)
         at = [(u, f"{int(n)}") for u, n in zip(units, case.gen[:, 0], strict=True)]
@@ -278,9 +304,8 @@ class _Made:
         parts.table("B", "Y", pairs, values.imag, "susceptance")
         parts.table("Q", "N", self.buses, case.bus[:, 3] / case.base, "reactive load")
         for name, column in (("q_max", 3), ("q_min", 4)):
-            parts.table(
-                name, "U", units, case.gen[:, column] / case.base, "limit of reactive power"
-            )
+            limit = case.gen[:, column] / case.base
+            parts.table(name, "U", units, limit, "limit of reactive power")
         parts.variable("q", "u in U", ("q_min[u]", "q_max[u]"), "reactive power", role="decision")
         parts.table("high", "N", self.buses, case.bus[:, 11], "highest voltage")
         parts.table("low", "N", self.buses, case.bus[:, 12], "lowest voltage")
@@ -303,9 +328,8 @@ class _Made:
         parts.rule("highest", ["n in N"], f"{square} <= high[n]*high[n]", "Resource Capacity")
         reference = self.buses[int(np.flatnonzero(case.bus[:, 1] == 3)[0])]
         angle = np.tan(np.deg2rad(case.bus[case.bus[:, 1] == 3][0, 8]))
-        parts.rule(
-            "reference", [], f'f["{reference}"] == {angle:.15g}*e["{reference}"]', "Physical Laws"
-        )
+        rule = f'f["{reference}"] == {angle:.15g}*e["{reference}"]'
+        parts.rule("reference", [], rule, "Physical Laws")
         # The voltage of the reference points forward, where the equation above allows both ways.
         parts.rule("forward", [], f'e["{reference}"] >= 0', "Physical Laws")
         self._ratings(parts, ends, places)
@@ -337,9 +361,8 @@ class _Made:
             parts.rule(f"branch_{name}", ["k in K"], total, "Physical Laws")
         for name, formula in (("pf", "e[n]*jr[k] + f[n]*ji[k]"), ("qf", "f[n]*jr[k] - e[n]*ji[k]")):
             parts.variable(name, "k in K", ("-rating[k]", "rating[k]"), "flow of a branch")
-            parts.rule(
-                f"flow_{name}", ["(k, n) in End"], f"{name}[k] == {formula}", "Physical Laws"
-            )
+            rule = f"{name}[k] == {formula}"
+            parts.rule(f"flow_{name}", ["(k, n) in End"], rule, "Physical Laws")
         rule = "pf[k]*pf[k] + qf[k]*qf[k] <= rating[k]*rating[k]"
         parts.rule("rating", ["k in K"], rule, "Resource Capacity")
 
@@ -348,12 +371,13 @@ class _Made:
         places = admittances(case)[2]
         branch = case.branch
         ratio = np.where(branch[:, 8] == 0, 1.0, branch[:, 8])
-        names = [f"b{k + 1}" for k in range(len(branch))]
+        ends = [f"{a:g}-{b:g}" for a, b in branch[:, :2]]
+        names = [name + "'" * ends[:k].count(name) for k, name in enumerate(ends)]  # parallel ones
         limits = np.where(branch[:, 5] > 0, branch[:, 5] / case.base, _ENDLESS)
         parts.labels("K", names)
         for name, side in (("From", 0), ("To", 1)):
-            ends = [(n, self.buses[k]) for n, k in zip(names, places[:, side], strict=True)]
-            parts.tuples(name, ["K", "N"], ends)
+            at = [(n, self.buses[k]) for n, k in zip(names, places[:, side], strict=True)]
+            parts.tuples(name, ["K", "N"], at)
         parts.table("b", "K", names, 1 / (branch[:, 3] * ratio), "susceptance")
         parts.table("shift", "K", names, np.deg2rad(branch[:, 9]), "phase shift")
         parts.table("rating", "K", names, limits, "greatest flow")
@@ -384,7 +408,7 @@ class _Made:
                 terms.append(f'piecewise(p["{units[k]}"], [{listed[0]}], [{listed[1]}])')
                 continue
             if count > 3 and np.any(row[4 : 4 + count - 3]):
-                raise InputError(f"the costs of g{k + 1} are of a higher degree than two")
+                raise InputError(f"the costs of {units[k]} are of a higher degree than two")
             own = row[4 : 4 + count][-3:]
             quadratic[k, 3 - len(own) :] = own
         for name, column, factor in (("c2", 0, base**2), ("c1", 1, base), ("c0", 2, 1.0)):
