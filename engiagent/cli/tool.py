@@ -20,6 +20,7 @@ from engiagent.plant.slots import YES_NO
 from engiagent.tools import Session, Tool, tools
 from engiagent.tools.registry import Json, Watch, groups
 from engiagent.tools.stored import opened
+from engiagent.units.unit import CURRENCIES, parse_unit
 
 
 @click.command(epilog=exit_codes.table())
@@ -63,6 +64,7 @@ def tool(
         if seen.status == "failed":
             kind = InfeasibleError if "verdict" in seen.content else EngiagentError
             raise kind(str(seen.content["error"]))
+    _refuse_other_money(_known(name), pairs, seen.content)
     if as_json:
         answer = {"tool": name, "answer": seen.content, "artefacts": list(seen.artefacts)}
         print_json({"schema": "engiagent-tool/1", **answer})
@@ -71,6 +73,16 @@ def tool(
         for path in seen.artefacts:
             say(f"written: {path}")
     return 0
+
+
+def _refuse_other_money(known: Tool, pairs: Sequence[str], answer: Json) -> None:
+    """Refuse an answer in one currency to a call that names another one."""
+    units = {argument.name: argument.unit or "1" for argument in known.arguments}
+    for key, _, text in (pair.partition("=") for pair in pairs):
+        money = _in_money(units[key], text).partition("/")[0]
+        if money in CURRENCIES and money != answer["unit"]:
+            said = f"{known.name}.{key}: the data are in {answer['unit']}"
+            raise InputError(said, found=text, expected="their currency")
 
 
 def _known(name: str) -> Tool:
@@ -132,8 +144,9 @@ def read_arguments(known: Tool, pairs: Sequence[str]) -> Json:
             said = f"{known.name}.{key}: {getattr(error, 'message', 'cannot be read')}"
             near = f"; {expected}" if expected else ""
             raise InputError(said, found=repr(text), expected=taken[key].said() + near) from None
-        again = isinstance(value, list) and key in found
-        found[key] = [*found[key], *value] if again else value
+        if key in found and not isinstance(value, list):
+            raise InputError(f"{known.name}.{key} stands twice", found=pair, expected="one value")
+        found[key] = [*found[key], *value] if key in found else value
     return found
 
 
@@ -147,7 +160,7 @@ def read_value(schema: Json, unit: str | None, text: str) -> Any:
         return _first_of(schema["anyOf"], unit, text)
     match schema.get("type"):
         case "number":
-            return amount(text, "the value", unit or "1")[0]
+            return amount(text, "the value", _in_money(unit or "1", text))[0]
         case "integer":
             return int(text)
         case "boolean":
@@ -157,6 +170,14 @@ def read_value(schema: Json, unit: str | None, text: str) -> Any:
         case "object":
             return json.loads(text)
     return text
+
+
+def _in_money(unit: str, text: str) -> str:
+    """Return a unit as 1/kWh, in the currency of the data, with the currency that a text names."""
+    if not unit.startswith(("1/kW", "1/MW")):  # 1/h is no price
+        return unit
+    named = parse_unit(amount(text, "the value")[1] or "1").dimension
+    return next((base for base, _ in named if base in CURRENCIES), "1") + unit[1:]
 
 
 def _first_of(options: Sequence[Json], unit: str | None, text: str) -> Any:

@@ -97,8 +97,8 @@ def amount(value: Any, what: str, unit: str | None = None) -> tuple[float, str |
     """
     try:
         found = pieces(str(value), Conventions())
-        one = found[0]
-        if len(found) != 1 or not isinstance(one, Quantity):
+        one = found[0] if len(found) == 1 else None
+        if not isinstance(one, Quantity):
             raise FormError("no quantity")
         if one.unit is None or unit is None:
             return one.number, unit if one.unit is None else str(one.unit)

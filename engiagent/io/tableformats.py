@@ -24,6 +24,9 @@ _FIELD: Final = (
 )
 _DECIMAL_COMMA: Final = re.compile(_FIELD % ",", re.M)
 _DECIMAL_POINT: Final = re.compile(_FIELD % r"\.", re.M)
+# Points as German tables group thousands, and the dates by which such a table is known.
+_GROUPED: Final = re.compile(r'[;\t]?[ ]?"?[+-]?[1-9][0-9]{0,2}\.[0-9]{3}"?[ ]?')
+_GERMAN_DATE: Final = re.compile(r'(?:^|[;\t])[ ]?"?\d\d?\.\d\d?\.\d{4}\b', re.M)
 
 
 def read_csv(data: bytes, file: str, decimal: str | None = None) -> list[TableColumn]:
@@ -129,10 +132,16 @@ def _check_header(header: list[str], line: int, file: str) -> None:
 
 
 def _decimal(lines: list[str], symbol: str, file: str) -> str:
-    if symbol == "," or not any("," in line for line in lines):
+    if symbol == ",":
         return "."
     text = "\n".join(lines)
     comma, point = _DECIMAL_COMMA.search(text), _DECIMAL_POINT.search(text)
+    grouped = (_GROUPED.fullmatch(found[0]) for found in _DECIMAL_POINT.finditer(text))
+    if point is not None and comma is None and _GERMAN_DATE.search(text) and all(grouped):
+        line, found = text.count("\n", 0, point.start() + 1) + 1, point[0].strip(' ;\t"')
+        what = "a point before three digits in every number, beside German dates"
+        expected = f"{found.replace('.', '')} if it groups thousands, else {found}0"
+        raise InputError(what, file, line, None, found, expected)
     if comma is None or point is None:
         return "." if comma is None else ","
     line = text.count("\n", 0, point.start() + 1) + 1

@@ -59,7 +59,7 @@ class Files:
     def times(self, name: str) -> Times | None:
         """Return the time stamps of a file by the zone of the plant; None without stamps."""
         found = self.file(name)
-        if found.axis is None or found.time_column is None or found.axis.zone is not None:
+        if found.axis is None or found.time_column is None or self.zone is None:
             return found.axis
         return read_times(found.columns[found.time_column].source, self.zone)
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from engiagent.blueprint.stamps import StampError, in_iso, is_by_day, parse_stamp, stamp_seconds
 from engiagent.blueprint.timeaxis import clock_instants
 from engiagent.io.tabular import TableColumn
+from engiagent.text.frontmatter import is_zone
 
 Seconds = npt.NDArray[np.int64]
 
@@ -60,7 +61,8 @@ def read_times(column: TableColumn, zone: str | None) -> Times:
     """Return the time stamps of a column.
 
     ``column``: text in ISO 8601 with or without offset, or as ``01.07.2025 00:00``. ``zone``: the
-    time zone of stamps without offset; None leaves them without a zone.
+    time zone of stamps without offset; None takes that of the header, as in ``time
+    [Europe/Berlin]``, or leaves them without a zone.
     """
     seconds, known = read_instants(column, zone)
     return Times(seconds, known, _checked_step(column, seconds, known is None))
@@ -79,6 +81,12 @@ def read_instants(column: TableColumn, zone: str | None) -> tuple[Seconds, str |
     seconds = found.astype(np.int64)
     if aware:
         return seconds, zone or "UTC"
+    own = column.unit_text
+    if (own == "UTC" or "/" in own) and is_zone(own):  # CET may or may not have summer time
+        if zone not in (None, own):
+            expected = "one zone, or stamps with offsets, as 2025-07-01T00:00+02:00"
+            raise column.error(0, f"the header says {own}, not {zone}", expected=expected)
+        zone = own
     if zone is not None and zone != "UTC":
         seconds = _localised(column, seconds, zone)
     return seconds, zone
@@ -90,7 +98,8 @@ def _localised(column: TableColumn, wall: Seconds, zone: str) -> Seconds:
     missing = np.isnan(early)
     if missing.any():
         row = int(np.argmax(missing))
-        raise column.error(row, f"this local time does not exist in {zone}: clocks go forward")
+        said = f"this local time does not exist in {zone}: clocks go forward"
+        raise column.error(row, said, expected="stamps by these clocks, or with offsets as +01:00")
     is_first = np.ones(len(wall), bool)
     repeated, previous = False, -2
     for k in np.flatnonzero(early != late).tolist():
@@ -106,17 +115,18 @@ def _checked_step(column: TableColumn, instants: Seconds, naive: bool) -> int | 
     steps = np.diff(instants)
     if steps.size == 0:
         return None
+    if steps[0] > 0 and bool((steps == steps[0]).all()):
+        return int(steps[0])
+    values, counts = np.unique(steps, return_counts=True)
+    step = int(values[np.argmax(counts)])
+    hint = f"; if clocks change here, name the zone in the header: '{column.name} [Europe/Berlin]'"
     wrong = np.flatnonzero(steps <= 0)
     if wrong.size:
         row = int(wrong[0]) + 1
         what = "a time stamp stands twice" if steps[row - 1] == 0 else "time goes back"
-        hint = "; name the zone in the text if clocks change here" if naive else ""
+        what += hint if naive and step - steps[row - 1] == 3600 else ""
         before = column.texts()[row - 1]
-        raise column.error(row, what + hint, expected=f"a time after {before}")
-    if bool((steps == steps[0]).all()):
-        return int(steps[0])
-    values, counts = np.unique(steps, return_counts=True)
-    step = int(values[np.argmax(counts)])
+        raise column.error(row, what, expected=f"a time after {before}")
     irregular = np.flatnonzero(steps != step)
     row = int(irregular[0]) + 1
     text = f"the time step is {steps[row - 1] / 60:g} min here"
@@ -124,4 +134,5 @@ def _checked_step(column: TableColumn, instants: Seconds, naive: bool) -> int | 
         text += f", a gap of {int(steps[row - 1]) // step - 1} time stamp(s)"
         text += f" after {column.texts()[row - 1]}"
         text += f", and {len(irregular) - 1} more gap(s)" if len(irregular) > 1 else ""
+    text += hint if naive and steps[row - 1] - step == 3600 else ""
     raise column.error(row, text, expected=f"{step / 60:g} min as elsewhere")

@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from engiagent.errors import InputError
+from engiagent.text.datafile import load_data_file
 from engiagent.tools import Session
 from engiagent.tools.market.data import SHIPPED
+from engiagent.units.words import Conventions
 from tests.market.test_storage import called
 
 PRICE = '"price [EUR/MWh]"'
@@ -103,6 +107,61 @@ def test_longer_periods_are_those_of_pandas(
         wanted = getattr(prices.resample(rule, label="left", closed="left"), how)()
         assert found["values"] == pytest.approx(wanted.tolist())
         assert found["starts"] == [str(stamp)[: len(found["starts"][0])] for stamp in wanted.index]
+
+
+@pytest.mark.parametrize(
+    ("first", "said"), [("2026-03-28", "a gap of 1"), ("2026-10-24", "time goes back")]
+)
+def test_a_zone_in_the_header_tells_local_stamps(tmp_path: Path, first: str, said: str) -> None:
+    begin = pd.Timestamp(first, tz="Europe/Berlin")
+    index = pd.date_range(begin, begin + pd.DateOffset(days=3), freq="30min", inclusive="left")
+    values = pd.Series(np.random.default_rng(5).normal(50, 40, len(index)).round(2), index)
+    minutes = index if "10" in first else index[::2]  # an hour is missing, or comes twice
+    values = values[minutes]
+    rows = [f"{t:%d.%m.%Y %H:%M};{v:.2f}" for t, v in values.items()]
+    file = tmp_path / "p.csv"
+    file.write_text("\n".join(["Zeit;Preis [EUR/MWh]", *rows]), "utf-8")
+    seen = Session(tmp_path).call("market_statistics", {"prices": "p.csv#Preis"})
+    error = seen.content["error"]
+    assert said in error
+    header = error.partition("in the header: '")[2].partition("'")[0]
+    file.write_text("\n".join([f"{header};Preis [EUR/MWh]", *rows]), "utf-8")  # as advised
+    found = called(tmp_path, "market_statistics", prices="p.csv#Preis")
+    by_hour = values.groupby(minutes.hour).mean()
+    assert found["mean_by_hour"] == pytest.approx(by_hour.tolist())
+    asked = {"series": "p.csv#Preis", "to": "hour", "file": "hours.csv"}
+    hours = called(tmp_path, "market_resample", **asked)
+    wanted = values.resample("h").mean()
+    assert hours["values"] == pytest.approx(wanted.tolist())
+    assert [pd.Timestamp(start) for start in hours["starts"]] == wanted.index.tolist()
+    again = called(tmp_path, "market_resample", series="hours.csv#Preis", to="day")
+    assert again["values"] == pytest.approx(wanted.resample("D").mean().tolist())
+
+
+def test_a_zone_stated_beside_another_in_the_header_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("time [UTC],p [kW]\n2026-01-01 00:00,1\n", "utf-8")
+    with pytest.raises(InputError, match=r"says UTC, not Europe/Berlin; .*expected one zone"):
+        load_data_file(tmp_path, "p.csv", Conventions(), "Europe/Berlin")
+    assert load_data_file(tmp_path, "p.csv", Conventions(), None).zone == "UTC"
+
+
+def test_a_unit_beside_another_in_the_header_is_refused(tmp_path: Path) -> None:
+    rows = "2026-01-01 00:00,30\n2026-01-01 01:00,40\n"
+    (tmp_path / "p.csv").write_text(f"time,price [EUR/MWh]\n{rows}", "utf-8")
+    asked = {"prices": "p.csv#price", "spread": 1}
+    seen = Session(tmp_path).call("market_statistics", {**asked, "prices_unit": "EUR/kWh"})
+    assert "the header of 'price' says EUR/MWh; found EUR/kWh" in seen.content["error"]
+    assert called(tmp_path, "market_statistics", prices_unit="EUR/MWh", **asked)["mean"] == 35
+
+
+@pytest.mark.parametrize("unit", ["W", "kW", "MW"])
+def test_powers_add_up_as_energies(tmp_path: Path, unit: str) -> None:
+    rows = [f"2026-01-01T{k // 4:02d}:{k % 4 * 15:02d},20" for k in range(96)]
+    (tmp_path / "l.csv").write_text("\n".join([f"time,load [{unit}]", *rows]), "utf-8")
+    asked = {"series": f"l.csv#load [{unit}]", "to": "day", "how": "sum", "file": "d.csv"}
+    found = called(tmp_path, "market_resample", **asked)
+    assert (found["unit"], found["values"]) == (f"{unit}h", [480.0])
+    assert (tmp_path / "d.csv").read_text("utf-8").startswith(f"start,load [{unit}h]\n")
 
 
 def test_statistics_are_those_of_pandas(tmp_path: Path, prices: pd.Series) -> None:

@@ -56,6 +56,31 @@ def test_a_bill_is_right_to_the_cent(tmp_path: Path) -> None:
     assert found["months"][0]["peak_kw"] == 31.0
 
 
+@pytest.mark.parametrize(("first", "days"), [("2026-03-27", 4), ("2026-10-23", 4)])
+def test_a_bill_reads_the_stamps_by_the_clocks_of_its_zone(
+    tmp_path: Path, first: str, days: int
+) -> None:
+    begin = pd.Timestamp(first, tz="Europe/Berlin")
+    index = pd.date_range(begin, begin + pd.DateOffset(days=days), freq="15min", inclusive="left")
+    load = np.random.default_rng(3).uniform(1, 9, len(index)).round(2)
+    for name, stamp in (("local", "%d.%m.%Y %H:%M"), ("offset", "%Y-%m-%dT%H:%M%z")):
+        rows = [f"{t:{stamp}},{v}" for t, v in zip(index, load, strict=True)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["time,load [kW]", *rows]), "utf-8")
+    (tmp_path / "rate.json").write_text(json.dumps(RATE), "utf-8")
+    asked = {"rate": "rate.json", "zone": "Europe/Berlin"}
+    peak = (index.hour >= 16) & (index.hour < 20) & (index.day_of_week < 5)
+    by_hand = 25.0 + 12.0 * load.max() + 0.25 * (0.3 * load[peak].sum() + 0.1 * load[~peak].sum())
+    for name in ("local", "offset"):
+        found = called(tmp_path, "tariff_bill", load=f"{name}.csv#load", **asked)
+        assert found["total"] == pytest.approx(by_hand, abs=0.005)
+    # Stamps evenly apart are not those of clocks that change.
+    even = pd.date_range(first, periods=len(index), freq="15min")
+    rows = [f"{t:%Y-%m-%dT%H:%M},1" for t in even]
+    (tmp_path / "even.csv").write_text("\n".join(["time,load [kW]", *rows]), "utf-8")
+    seen = Session(tmp_path).call("tariff_bill", {"load": "even.csv#load", **asked})
+    assert ("does not exist in Europe/Berlin" if "03" in first else "a gap of") in str(seen.content)
+
+
 def test_the_cheapest_rate_comes_first(tmp_path: Path) -> None:
     for name, price in (("a.json", 0.3), ("b.json", 0.2)):
         flat = {"energyratestructure": [[{"rate": price}]]}
@@ -174,6 +199,8 @@ def test_an_array_yields_what_pvlib_says(tmp_path: Path) -> None:
     own = pd.read_csv(tmp_path / "pv.csv")["power [kW]"]
     assert own.sum() / 1e3 == pytest.approx(found["energy_mwh"])
     assert own.max() <= 96.0
+    assert found["full_load_hours"] == pytest.approx(own.sum() / 96)
+    assert "of 96 kW" in found["notes"][-1]
 
 
 def test_a_turbine_yields_what_windpowerlib_says(tmp_path: Path) -> None:

@@ -143,6 +143,22 @@ def test_no_other_size_pays_more(tmp_path: Path) -> None:
         assert earned / span - cost <= found["profit_by_year"] + 1e-6
 
 
+def test_days_that_stand_for_a_year_are_named(tmp_path: Path) -> None:
+    prices = np.tile([0.01, 0.09], 12 * 14)
+    asked = {**BATTERY, "rate": 0.0, "years": 10}
+    column = written(tmp_path / "p.csv", prices)
+    found = called(tmp_path, "battery_revenue", prices=column, least=0.1, **asked)
+    assert "14 days of prices stand for a year" in found["notes"]
+    assert any("between the least and the most" in note for note in found["notes"])
+    assert found["break_even_capital"] == pytest.approx(found["total"] * 365 / 14 * 10)
+    usable = 0.9 * BATTERY["power"] * BATTERY["duration"]
+    year = found["years"][0]
+    assert year["cycles"] * usable == pytest.approx(year["discharged_kwh"] / 0.85**0.5)
+    column = written(tmp_path / "days.csv", prices[:48])
+    seen = Session(tmp_path).call("battery_revenue", {"prices": column, **asked})
+    assert "less than a week of prices" in seen.content["error"]
+
+
 def test_no_battery_is_sold_that_does_not_pay(tmp_path: Path) -> None:
     column = written(tmp_path / "p.csv", np.full(200, 0.05))
     given = {"capital_power": 1.0, "capital_energy": 1.0, "rate": 0.05, "years": 10}

@@ -157,3 +157,18 @@ def test_hostile_texts_end_soon_and_never_in_a_traceback(hostile: str, tmp_path:
     with contextlib.suppress(EngiagentError):
         Problem.load(path)
     assert time.process_time() - started < 10  # quadratic ones took minutes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time,p\n2026-06-01 00:00,1.200\n2026-06-01 01:00,1.201\n",
+        "time,p\n01.06.2026 00:00,1.200\n01.06.2026 01:00,1.201\n",
+        "time;p\n2026-06-01 00:00;1.200\n2026-06-01 01:00;1.201\n",
+        "time;p\n01.06.2026 00:00;1.200\n01.06.2026 01:00;1.2010\n",
+        "time;p;q\n01.06.2026 00:00;1.200;0.125\n01.06.2026 01:00;1.201;0.250\n",
+    ],
+)
+def test_points_that_group_no_thousands_are_decimal(text: str, tmp_path: Path) -> None:
+    found = problem(tmp_path, csv=text).data["p.csv"].column("p").numbers()
+    assert found.tolist() == [1.2, 1.201]

@@ -141,6 +141,7 @@ def test_the_command_lists_calls_insists_and_refuses(tmp_path: Path) -> None:
         ("analyse", 'values={"a": "3"}', {"a": "3"}),
         ("set_parameter", "value=[1, 2]", [1, 2]),
         ("set_parameter", "value=3", 3),
+        ("ppa_settlement", "strike=6 ct_EUR/kWh", 60.0),
     ],
 )
 def test_a_text_becomes_what_the_argument_takes(tool: str, pair: str, value: Any) -> None:
@@ -153,5 +154,33 @@ def test_a_text_becomes_what_the_argument_takes(tool: str, pair: str, value: Any
     assert json.loads(json.dumps(tools()[tool].checked({**_rest(tool), **found})))
 
 
+@pytest.mark.parametrize(
+    ("tool", "pairs", "message"),
+    [
+        ("irr", ["flows="], "irr.flows: the value: no quantity"),
+        ("battery_revenue", ["power="], "battery_revenue.power: the value: no quantity"),
+        ("battery_revenue", ["power=1", "power=2"], "battery_revenue.power stands twice"),
+    ],
+)
+def test_no_value_and_two_are_refused(tool: str, pairs: list[str], message: str) -> None:
+    from engiagent.cli.tool import read_arguments
+
+    with pytest.raises(InputError, match=message):
+        read_arguments(tools()[tool], pairs)
+
+
+def test_money_is_of_the_currency_of_the_data(tmp_path: Path) -> None:
+    rows = "2026-06-01T00:00,50,1\n2026-06-01T01:00,70,2\n"
+    (tmp_path / "p.csv").write_text(f"time,price [EUR/MWh],gen [MW]\n{rows}", "utf-8")
+    asked = ("prices=p.csv#price", "generation=p.csv#gen", "--session", tmp_path, "--json")
+    found = invoke("tool", "ppa_settlement", "strike=60 EUR/MWh", *asked)
+    assert json.loads(found.stdout)["answer"]["payment"] == pytest.approx(10 - 20)
+    other = invoke("tool", "ppa_settlement", "strike=60 USD/MWh", *asked)
+    assert other.exit_code == 2
+    assert "strike: the data are in EUR" in other.stderr + other.stdout
+
+
 def _rest(tool: str) -> dict[str, Any]:
+    if tool == "ppa_settlement":
+        return {"prices": "p.csv#price", "generation": "p.csv#gen"}
     return {"name": "a", "value": 1, "unit": "1"} if tool == "set_parameter" else {}

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from engiagent.blueprint.stamps import in_iso
+from engiagent.blueprint.stamps import in_iso, stamp_seconds
+from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.errors import InputError
 from engiagent.study.economics.cashflow import Floats
 from engiagent.text.datafile import load_data_file
@@ -23,8 +24,8 @@ class Series:
     column: str
     values: Floats  # shape (N,). [unit]
     unit: str
-    seconds: Floats  # of the stamps, shape (N,). [s]
-    stamps: tuple[str, ...]  # as the file has them
+    seconds: Floats  # of the stamps, by UTC where they have a zone, shape (N,). [s]
+    stamps: tuple[str, ...]  # as the file has them; of a known zone with their offsets
     step_hours: float  # length of a period. [h]
 
     def to(self, unit: str) -> Floats:
@@ -51,36 +52,39 @@ class Series:
         return np.array([stamp.strip()[:letters] for stamp in self.stamps])
 
 
-def read_series(path: Path, column: str, unit: str | None = None) -> Series:
+def read_series(
+    path: Path, column: str, unit: str | None = None, zone: str | None = None
+) -> Series:
     """Return a column of a file (CSV, Parquet or netCDF) with the stamps that stand beside it.
 
-    ``unit``: of the column where its header names none, or another. Raises InputError when there is
-    no unit, no time stamps or uneven ones, or a value is missing.
+    ``unit``: of the column where its header names none, or none that is clear. ``zone``: of stamps
+    without offset. Raises InputError when there is no unit, or two that differ, no time stamps or
+    uneven ones, or a value is missing.
     """
-    data = load_data_file(path.parent, path.name, Conventions(), None)
+    data = load_data_file(path.parent, path.name, Conventions(), zone)
     found = data.column(column)
     text = unit or (found.unit_text if found.unit is None else str(found.unit))
     expected = "a header as 'price [EUR/MWh]', or an argument"
     if not text:
         raise InputError(f"the column {column!r} has no unit", path.name, expected=expected)
     try:
-        parse_unit(text)
+        stated = parse_unit(text)
     except UnitError as error:
         raise InputError(f"column {column!r}: {error}", path.name, expected=expected) from None
+    said = found.unit or stated
+    if (said.dimension, said.factor, said.zero) != (stated.dimension, stated.factor, stated.zero):
+        what = f"the header of {column!r} says {said}"
+        raise InputError(what, path.name, found=text, expected="the same unit, or none beside it")
     if data.axis is None or data.time_column is None:
         expected = "a column as 2023-01-01T00:00"
         raise InputError("the table has no time stamps", path.name, expected=expected)
     if data.axis.step_seconds is None:
         raise InputError("the table has a single row", path.name, expected="a row for each period")
-    return Series(
-        path.name,
-        column,
-        found.numbers(),
-        text,
-        data.axis.instants.astype(np.float64),
-        tuple(in_iso(data.columns[data.time_column].source.texts())),
-        data.axis.step_seconds / HOUR,
-    )
+    stamps = in_iso(data.columns[data.time_column].source.texts())
+    seconds, step = data.axis.instants.astype(np.float64), data.axis.step_seconds / HOUR
+    if data.axis.zone is not None and not stamp_seconds(stamps)[1]:
+        stamps = TimeAxis(seconds, True, data.axis.zone).labels
+    return Series(path.name, found.name, found.numbers(), text, seconds, stamps, step)
 
 
 def same_periods(one: Series, other: Series) -> None:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,7 @@ from engiagent.tools.modelling import plain
 from engiagent.tools.places import files_below, inside, write_rows
 from engiagent.tools.registry import Json, Outcome, State, tool
 from engiagent.tools.site.arguments import stated
+from engiagent.units.unit import parse_unit
 
 GROUP: Final = "market"
 PACK: Final = "market"
@@ -38,8 +40,9 @@ SOURCE: Final = record(
     | {"sha256": TEXT}
 )
 """Where the numbers of an answer come from."""
-_LENGTHS: Final = {"hour": 13, "day": 10, "month": 7, "year": 4}
+_LENGTHS: Final = {"day": 10, "month": 7, "year": 4}
 """Letters of a stamp that tell such periods apart."""
+_HOUR: Final = re.compile(r"(.{13}):\d\d(?::[\d.]+)? ?(Z|UTC|[+-]\d\d:?\d\d)?")
 _QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 _HOW: Final[Mapping[str, Callable[[Floats], Any]]] = {
     "mean": np.mean,
@@ -49,13 +52,15 @@ _HOW: Final[Mapping[str, Callable[[Floats], Any]]] = {
 }
 
 
-def series_of(state: State, text: str, unit: str | None = None) -> tuple[Series, Json]:
+def series_of(
+    state: State, text: str, unit: str | None = None, zone: str | None = None
+) -> tuple[Series, Json]:
     """Return the column that FILE#COLUMN names, and where it comes from."""
     name, _, column = text.rpartition("#")
     if not name or not column:
         raise InputError("a series is a file and a column", found=text, expected="prices.csv#price")
     path = _path(state.root, name)
-    series = read_series(path, column, unit)
+    series = read_series(path, column, unit, zone)
     return series, {
         **{"data_set": name, "column": column, "unit": series.unit, "rows": len(series.values)},
         **{"first": series.stamps[0], "last": series.stamps[-1]},
@@ -168,6 +173,8 @@ def grouped(series: Series, length: str) -> Iterator[tuple[str, Floats]]:
     if length == "week":
         days = np.asarray(series.parts(10), dtype="datetime64[D]")
         labels = (days - (days.astype(int) + 3) % 7).astype(str)  # 1970-01-01 was a Thursday
+    elif length == "hour":  # with its offset, for one that comes twice where clocks go back
+        labels = np.array([_HOUR.sub(r"\1:00\2", stamp.strip()) for stamp in series.stamps])
     else:
         labels = series.parts(_LENGTHS[length])
     starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
@@ -187,6 +194,9 @@ def market_resample(state: State, given: Json) -> Outcome:
     """Return a series over longer periods: hours, days, weeks from Monday, months or years."""
     series, source = series_of(state, given["series"], given.get("unit"))
     how = given.get("how", "mean")
+    if how == "sum" and parse_unit(series.unit).same_dimension(parse_unit("kW")):
+        unit = series.unit if series.unit in ("W", "MW", "GW") else "kW"
+        series = replace(series, values=series.to(unit) * series.step_hours, unit=f"{unit}h")
     found = [(label, float(_HOW[how](own))) for label, own in grouped(series, given["to"])]
     artefacts: tuple[str, ...] = ()
     if "file" in given:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from engiagent.io.schemawords import (
 )
 from engiagent.models.tariffs import MeterTimes, bill
 from engiagent.study.economics import internal_rates, levelised_cost, net_present_value
-from engiagent.study.economics.series import Series, same_periods
+from engiagent.study.economics.series import same_periods
 from engiagent.study.economics.tariffs import read_urdb
+from engiagent.text.frontmatter import is_zone
 from engiagent.tools.market.data import PACK, SOURCE, series_of
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import inside
@@ -41,14 +42,19 @@ _BILL: Final = record(
 
 def _billed(state: State, given: Json, rate: str) -> Json:
     """Return the bill of one rate. Powers are at least 0, a month in part is billed as it is."""
-    load, _ = series_of(state, given["load"], given.get("load_unit"))
+    if not is_zone(given["zone"]):
+        raise InputError("no time zone", found=given["zone"][:40], expected="as America/New_York")
+    zone = ZoneInfo(given["zone"])
+    load, _ = series_of(state, given["load"], given.get("load_unit"), zone.key)
     drawn, fed = load.to("kW"), np.zeros(len(load.values))
     if "export" in given:
-        export, _ = series_of(state, given["export"], given.get("load_unit"))
+        export, _ = series_of(state, given["export"], given.get("load_unit"), zone.key)
         same_periods(load, export)
         fed = export.to("kW")
     tariff = read_urdb(inside(state.root, rate))
-    found = bill(tariff, _times(load, given["zone"]), drawn, fed)
+    start = datetime.fromtimestamp(load.seconds[0], zone)
+    times = MeterTimes(start=start, step_hours=load.step_hours, count=len(drawn))
+    found = bill(tariff, times, drawn, fed)
     months = [
         {"month": str(month), "amount": float(amount), "peak_kw": float(peak)}
         for month, amount, peak in zip(found.months, found.by_month, found.peak, strict=True)
@@ -59,17 +65,6 @@ def _billed(state: State, given: Json, rate: str) -> Json:
         **{"months": months, "imported_kwh": float(found.imported.sum())},
         **{"exported_kwh": float(found.exported.sum()), "assumptions": list(tariff.assumptions)},
     }
-
-
-def _times(load: Series, zone: str) -> MeterTimes:
-    """Return the clock of a meter; its periods are equal in absolute time from the first stamp."""
-    try:
-        place = ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InputError("no time zone", found=zone[:40], expected="as America/New_York") from None
-    start = datetime.fromisoformat(load.stamps[0].strip())
-    start = start.replace(tzinfo=place) if start.tzinfo is None else start.astimezone(place)
-    return MeterTimes(start=start, step_hours=load.step_hours, count=len(load.values))
 
 
 @tool("read", *stated("rate", "meter", pack=PACK), returns=_BILL, outside=True)

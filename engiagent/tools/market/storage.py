@@ -11,6 +11,7 @@ from engiagent.run.certify import certify
 from engiagent.solvers.arrays import SolutionArrays
 from engiagent.study.economics.arbitrage import YEAR_HOURS, Storage, YearOfArbitrage, arbitrage
 from engiagent.study.economics.cashflow import Floats, annuity_factor, annuity_payment
+from engiagent.study.economics.series import Series
 from engiagent.tools.market.data import PACK, SOURCE, series_of
 from engiagent.tools.modelling import plain
 from engiagent.tools.registry import Json, Outcome, State, tool
@@ -64,12 +65,15 @@ def battery_revenue(state: State, given: Json) -> Outcome:
     notes = ["each year starts at the least state of charge, and what is stored at its end is lost"]
     if given.get("foresight") == "day":
         notes.append("a day ends without regard for the next; what is stored then is carried over")
+    if (storage.least, storage.most) != (0, 1):
+        notes.append("a cycle is of the energy between the least and the most")
     content = {"source": source, "unit": currency, "foresight": given.get("foresight", "all")}
     content |= {"years": years, "total": total, "capture_rate": total / most if most > 0 else None}
     worth = each = None
     if "rate" in given:
-        earned = total / (len(prices) * series.step_hours / YEAR_HOURS)
-        worth = earned * annuity_factor(given["rate"], given["years"])
+        span, short = _years(series)
+        notes += short
+        worth = total / span * annuity_factor(given["rate"], given["years"])
         each = worth / (storage.power * storage.hours)
         notes.append("paid back by what these prices earn by year, each year the same")
     content["break_even_capital"] = worth
@@ -80,6 +84,14 @@ def battery_revenue(state: State, given: Json) -> Outcome:
 def _storage(given: Json, hours: float) -> Storage:
     about = {name: given[name] for name in ("round_trip", "least", "most", "wear") if name in given}
     return Storage(power=given["power"], hours=hours, **about)
+
+
+def _years(series: Series) -> tuple[float, list[str]]:
+    """Return how many years prices cover, and a note where they stand for a longer time."""
+    span = len(series.values) * series.step_hours / YEAR_HOURS
+    if span < 1 / 52:
+        raise InputError("less than a week of prices stands for a year", series.file)
+    return span, [f"{span * 365:.0f} days of prices stand for a year"] if span < 0.99 else []
 
 
 def _by_day(
@@ -161,9 +173,7 @@ def battery_sizing(state: State, given: Json) -> Outcome:
     """
     series, source = series_of(state, given["prices"], given.get("prices_unit"))
     prices, currency = series.prices()
-    span = len(prices) * series.step_hours / YEAR_HOURS
-    if span < 1 / 52:
-        raise InputError("less than a week of prices stands for a year", source["data_set"])
+    span, short = _years(series)
     rate, years, power = given["rate"], given["years"], given["power"]
     yearly = annuity_payment(given["capital_energy"], rate, years)
     step = series.step_hours
@@ -180,8 +190,6 @@ def battery_sizing(state: State, given: Json) -> Outcome:
     factor = annuity_factor(rate, years)
     rest = (earned - fixed) * factor - given["capital_power"] * power
     notes = ["no fade: each year earns the same", "energy is sought up to 24 h of the power"]
-    if span < 0.99:
-        notes.append(f"{span * 365:.0f} days of prices stand for a year")
     content = {
         **{"source": source, "unit": currency, "energy_kwh": energy},
         **{"duration_h": energy / power, "status": found.status, "verdict": certificate.verdict},
@@ -189,6 +197,6 @@ def battery_sizing(state: State, given: Json) -> Outcome:
         "profit_bound": bound.earnings / span + yearly * energy - cost,
         **{"capital": capital, "net_present_value": (earned - fixed) * factor - capital},
         "break_even_capital_energy": {"unit": f"{currency}/kWh", "value": rest / energy},
-        **{"days": round(span * 365), "notes": notes},
+        **{"days": round(span * 365), "notes": notes + short},
     }
     return Outcome(plain(content))

@@ -73,6 +73,7 @@ def pv_yield(state: State, given: Json) -> Outcome:
     power = array.power(light, *columns[3:])
     rated = min(array.dc_capacity, array.ac_capacity)
     notes = [f"losses of {array.losses:.4g} between cells and inverter; no fade, no snow, no shade"]
+    notes.append(f"full load hours are of {rated:g} kW, the least of modules and inverter")
     return _yielded(state, given, weather, about, power, rated, notes)
 
 
