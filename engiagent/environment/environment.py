@@ -10,9 +10,10 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.indexing import Table
 from engiagent.blueprint.periods import find_moving, with_periods
+from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.environment.building import RESIDUAL, Built, build
 from engiagent.environment.interface import Signal, Values
-from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run, wall_clock
+from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.models.systems.system import Simulation
@@ -206,6 +207,6 @@ class Environment:
         return np.array(self._series[self._driven[name]])
 
     @property
-    def begins(self) -> np.datetime64 | None:
-        """When the first step begins, by the clock on the wall."""
-        return wall_clock(self.built.units[0].periods.root.axis)
+    def begins(self) -> TimeAxis | None:
+        """The axis of its periods, at whose beginning the first step begins."""
+        return self.built.units[0].periods.root.axis
