@@ -53,10 +53,8 @@ def to_yaml(statement: Statement) -> str:
         if len(rules) > 1:
             raise InputError(f"columns of {entry['name']} are aligned by several rules")
         components[entry["name"]] = written | ({"align": rules.pop()} if rules else {})
-    if statement.also:
-        raise InputError("a further cost beside those of components has no form in a plant file")
     goal = statement.goal
-    aim = {goal["sense"]: _dotted(goal["expression"], filled)}
+    aim = {goal["sense"]: _dotted(" + ".join((goal["expression"], *statement.also)), filled)}
     if goal["unit"] != statement.currency:
         aim["unit"] = goal["unit"]
     weights: Any = None if statement.weight is None else known[statement.weight]["value"]

@@ -49,6 +49,8 @@ Slots = str | Sequence[str]
 """Names of slots, as words of one text or one by one."""
 Index = tuple[str, ...]
 _ROLES: Final[Mapping[str, Role]] = {"decision": "decision", "state": "state"}
+FLAGS: Final = ("dump", "soft", "switching")
+"""Options that are yes or no."""
 _UNBRACKETED: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([^\W\d][^\s\[\]]*)\s*")
 
 
@@ -77,6 +79,11 @@ class Reader:
             odd = next((name for name in given or () if name not in names), None)
             if odd is not None:
                 raise self.wrong(f"unknown {what} {odd!r}", expected=", ".join(names) or "none")
+        for name in part.options or ():
+            if name in FLAGS:
+                self.flag(name)
+            elif name == "segments" and self.option(name) is not None:
+                self.segments()
         for name, slot in self.slots.items():
             value = part.parameters.get(name)
             if value is None and name not in part.parameters and slot.required:
