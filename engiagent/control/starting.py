@@ -92,7 +92,7 @@ def control(
     assert axis is not None  # it is a set of time
     ahead = max(round(DAY / float(axis.steps[0])), 1) if axis.step_unit == "h" else count
     size = horizon or max(min(ahead, count // 2), 1)
-    steps = steps or max(count - size + 1, 1)
+    steps = max(count - size + 1, 1) if steps is None else steps
     if end == "refuse" and steps + size - 1 > count:
         raise InputError(
             f"{steps} steps that look {size} periods ahead need data of {steps + size - 1} periods",

@@ -152,7 +152,7 @@ class Environment:
         ``energy_imbalance`` is the largest imbalance of a step, relative to what flows in it.
         """
         length = seconds or self.seconds
-        count = steps or int(self.duration // length + 1e-9)
+        count = int(self.duration // length + 1e-9) if steps is None else steps
         given: Any = {"initial": initial, "seed": seed, "on_step": on_step}
         data = run(self, count, length, controller, begins=self.begins, **given)
         return data.assign_attrs({BALANCE: self.imbalance})
