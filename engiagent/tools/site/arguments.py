@@ -107,6 +107,21 @@ _COMMON: Final = frozenset(
 """Beside required slots those with an argument of their own; all others are given by `others`."""
 
 
+# Conversations are recorded without the limits of these, which are kept all the same.
+_UNLIMITED: Final = tuple(
+    COMPONENTS[model].slots[name]
+    for model, names in {
+        "battery": "charge_power_max discharge_power_max charge_efficiency discharge_efficiency",
+        "chiller": "electric_power_max",
+        "grid": "import_power_max export_power_max",
+        "ice_tank": "initial_energy self_discharge",
+        "thermal_store": "initial_energy self_discharge",
+        "thermal_zone": "capacitance resistance heating_power_max cooling_power_max",
+    }.items()
+    for name in names.split()
+)
+
+
 def slot_arguments(models: Sequence[str], *without: str) -> tuple[Argument, ...]:
     """Return the arguments that slots of some models are: those required, and common ones."""
     found: dict[str, list[Slot]] = {}
@@ -135,7 +150,7 @@ def _slot_argument(name: str, slots: Sequence[Slot]) -> Argument:
         ("maximum", "at_most", max),
     ):
         limits = [getattr(s, limit) for s in slots]
-        if None not in limits:
+        if None not in limits and slot not in _UNLIMITED:
             schema[key] = widest(limits)
     about = slot.meaning
     if slot.series:
