@@ -389,8 +389,7 @@ def load_plant(
     named = None if signals is None else Signals.load(signals)
     found = simulated(place)
     if found is not None:
-        dated = begins is not None and begins.dated
-        date = np.datetime64(int(begins.local[0]), "s") if begins and dated else None
+        date = np.datetime64(int(begins.local[0]), "s") if begins and begins.dated else None
         return open_simulated(*found, named and named.beginning(date))
     other: Runs | None = None
     if place == ENVIRONMENT:

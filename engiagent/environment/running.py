@@ -89,8 +89,7 @@ class Forcing:
 def read_forcing(path: Path, signals: Mapping[str, Signal], zone: str | None = None) -> Forcing:
     """Read series of inputs from a table with a column of time and one for each input.
 
-    ``zone``: of stamps without offset. Raises InputError for a column that is no input, or of
-    another unit.
+    ``zone``: of stamps without offset. Raises InputError for a column that is none or misfits.
     """
     units = {name: signal.unit for name, signal in signals.items() if signal.role in INPUTS}
     file, values = read_series_by_name(path, units, zone, "no input")
@@ -157,8 +156,7 @@ def run(
     the first step begins as its first period does; that of the forcing when None.
 
     Returns a dataset over ``time``, the starts of the steps, and ``instant``, the edges of them:
-    states over instants, all else over time, each with ``units`` and ``role``. Times of a ``zone``
-    are in UTC.
+    states over instants, all else over time, with ``units`` and ``role``; in UTC with a ``zone``.
     """
     if steps < 1 or not 1 <= seconds <= 3600:
         raise InputError(
@@ -196,8 +194,7 @@ def recorded(
     import xarray
 
     edges: Any = axis.stamps if axis.dated else axis.edges - axis.edges[0]
-    attrs = {} if axis.dated else {"units": "s"}
-    attrs |= {} if axis.zone is None else {"zone": axis.zone}
+    attrs = {"zone": axis.zone} if axis.zone else {} if axis.dated else {"units": "s"}
     series: dict[str, Any] = {}
     for name, signal in signals.items():
         about = {"units": signal.unit, "role": signal.role}

@@ -93,10 +93,8 @@ def chi_squared(value: float, freedom: int) -> float:
 
 
 def held_back(found: Fit, whole: Record, begin: int) -> Errors | None:
-    """Return the errors on what lies behind ``begin``; None where nothing was held back.
-
-    Readings that stand apart are no room's temperature, and left out as they are in a fit.
-    """
+    """Return the errors on what lies behind ``begin``; None where nothing was held back."""
+    # Readings that stand apart are left out as in a fit: they are no room's temperature.
     whole = whole.without(np.concatenate((found.outliers, spikes(whole)[begin:])))
     measured = whole.measured[begin:]
     if (

@@ -16,8 +16,7 @@ from engiagent.formulations.expansion import expand
 Json = dict[str, Any]
 PROFIT = "profit"
 COST = "cost"
-SHORT = ("shortfall", "unmet", "discomfort")
-"""Quantities by which what is ``soft`` falls short of what it needs."""
+SHORT = ("shortfall", "unmet", "discomfort")  # by which what is soft lacks something
 BASELINE = "baseline"
 """The case that a plan's saving is counted against."""
 UNDER_RULE = "the rule "

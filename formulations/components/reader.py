@@ -49,8 +49,6 @@ Slots = str | Sequence[str]
 """Names of slots, as words of one text or one by one."""
 Index = tuple[str, ...]
 _ROLES: Final[Mapping[str, Role]] = {"decision": "decision", "state": "state"}
-FLAGS: Final = ("dump", "soft", "switching")
-"""Options that are yes or no."""
 _UNBRACKETED: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([^\W\d][^\s\[\]]*)\s*")
 
 
@@ -80,7 +78,7 @@ class Reader:
             if odd is not None:
                 raise self.wrong(f"unknown {what} {odd!r}", expected=", ".join(names) or "none")
         for name in part.options or ():
-            if name in FLAGS:
+            if name in ("dump", "soft", "switching"):
                 self.flag(name)
             elif name == "segments" and self.option(name) is not None:
                 self.segments()

@@ -290,6 +290,15 @@ def test_a_peak_is_paid_beside_the_cost(tmp_path: Path) -> None:
     assert optimum(found, tmp_path) == pytest.approx(optimum(stated(tmp_path, written), tmp_path))
 
 
+def test_what_is_paid_beside_the_cost_has_a_form_in_a_plant_file(tmp_path: Path) -> None:
+    site = Site("2026-06-01", "1 h", 4)
+    site.add("grid", "grid", bus="site", import_price=[0.1, 0.2, 0.3, 0.4])
+    site.add("shop", "load", bus="site", power=[4.0, 9.0, 4.0, 4.0])
+    site.minimise_cost(also="12[EUR/kW]*max(grid.import[t] for t in T)")
+    again = stated(tmp_path, to_yaml(site._statement))
+    assert optimum(again, tmp_path) == pytest.approx(0.4 + 1.8 + 1.2 + 1.6 + 9 * 12)
+
+
 def test_the_user_sets_a_slot(tmp_path: Path) -> None:
     found = read(problem(tmp_path, SMALL), {"battery.energy_capacity": "0.004 MWh"})
     assert optimum(given_by(found), tmp_path) == pytest.approx(2.9)
