@@ -13,7 +13,7 @@ from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
 from engiagent.environment.environment import BALANCE, Environment
 from engiagent.environment.interface import Runs
-from engiagent.environment.running import DATA, SCHEMA, read_forcing, run, write_record
+from engiagent.environment.running import DATA, SCHEMA, dated, read_forcing, run, write_record
 from engiagent.environment.signals import Connected, Signals, duration, open_simulated, simulated
 from engiagent.environment.wear import read_ageing, wear
 from engiagent.errors import InputError
@@ -62,7 +62,7 @@ def simulate(
     other = simulated(plant)
     if other is not None:
         unit, name = open_simulated(*other, names), other[1].stem
-        begins = None if names is None else names.begins
+        begins = None if names is None or names.begins is None else dated(names.begins)
     else:
         blueprint, data, name = read_source(Path(plant), settings)
         site = Environment(blueprint, data)
@@ -70,10 +70,10 @@ def simulate(
         begins, seconds, available = site.begins, site.seconds, site.duration
     folder = out or Path("runs") / f"simulate-{name}"
     refuse_used(folder, force)
-    forcing = None if inputs is None else read_forcing(inputs, unit.signals)
+    zone = None if begins is None else begins.zone
+    forcing = None if inputs is None else read_forcing(inputs, unit.signals, zone)
     length = duration(step, "--step") if step is not None else seconds or 3600.0
     if forcing is not None:
-        begins = begins if begins is not None else forcing.begins
         held = forcing.duration
         available = held if available is None else min(available, held)
     if steps is None and available is None:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.control.horizon import Floats, at_stage
 from engiagent.control.runner import RecedingHorizon
 from engiagent.environment.interface import Runs, Values, between, element_name
-from engiagent.environment.running import recorded
+from engiagent.environment.running import in_steps, recorded
 from engiagent.environment.signals import Connected
 from engiagent.errors import InputError
 from engiagent.units.unit import UnitError
@@ -92,10 +93,11 @@ class LinkedPlant:
         self.sent: list[Values] = []
         plant.initialize(runner.horizon.hours * 3600.0)
 
-    def log(self, begins: np.datetime64 | None) -> "xarray.Dataset":
+    def log(self, begins: TimeAxis | None) -> "xarray.Dataset":
         """Return what the plant was told and showed, as a run of it is recorded."""
         seconds = self.runner.horizon.hours * 3600.0
-        return recorded(self.plant.signals, self.rows[0], self.rows[1:], self.sent, seconds, begins)
+        axis = in_steps(begins, len(self.sent), seconds)
+        return recorded(self.plant.signals, self.rows[0], self.rows[1:], self.sent, axis)
 
     def reset(self, own: Mapping[str, npt.ArrayLike]) -> dict[str, Floats]:
         """Return the states at its start, by parameter: what it does not show is the plan's own."""

@@ -14,6 +14,7 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.elements import ConstraintDef, Core, ParameterDef, freeze
 from engiagent.blueprint.grammar import Call, Compare, Node, Ref, tree_of, walk
 from engiagent.blueprint.periods import find_moving, with_periods
+from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.blueprint.values import as_written
 from engiagent.control.closedloop import ClosedLoop, close
 from engiagent.control.horizon import End, Floats, read_series
@@ -21,7 +22,7 @@ from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon
 from engiagent.environment.environment import Environment
 from engiagent.environment.interface import Runs
-from engiagent.environment.running import read_series_by_name, wall_clock
+from engiagent.environment.running import read_series_by_name
 from engiagent.environment.signals import Connected, Signals, open_simulated, simulated
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
@@ -91,7 +92,7 @@ def control(
     assert axis is not None  # it is a set of time
     ahead = max(round(DAY / float(axis.steps[0])), 1) if axis.step_unit == "h" else count
     size = horizon or max(min(ahead, count // 2), 1)
-    steps = steps or max(count - size + 1, 1)
+    steps = max(count - size + 1, 1) if steps is None else steps
     if end == "refuse" and steps + size - 1 > count:
         raise InputError(
             f"{steps} steps that look {size} periods ahead need data of {steps + size - 1} periods",
@@ -365,15 +366,15 @@ def _aligned(file: DataFile, values: Floats, whole: Elaboration, unit: str, step
 # -- plants ---------------------------------------------------------------------------------------
 
 
-def begins_of(whole: Elaboration) -> np.datetime64 | None:
-    """Return when a horizon begins by the clock on the wall, None where it has no dates."""
-    return wall_clock(whole.index_set(_periods(whole)[0]).axis)
+def begins_of(whole: Elaboration) -> TimeAxis | None:
+    """Return the axis of a horizon, which says when it begins."""
+    return whole.index_set(_periods(whole)[0]).axis
 
 
 def load_plant(
     place: str,
     signals: str | Path | None,
-    begins: np.datetime64 | None,
+    begins: TimeAxis | None,
     blueprint: Blueprint,
     folder: Path | None,
 ) -> Plant | Runs | None:
@@ -388,7 +389,8 @@ def load_plant(
     named = None if signals is None else Signals.load(signals)
     found = simulated(place)
     if found is not None:
-        return open_simulated(*found, named and named.beginning(begins))
+        date = np.datetime64(int(begins.local[0]), "s") if begins and begins.dated else None
+        return open_simulated(*found, named and named.beginning(date))
     other: Runs | None = None
     if place == ENVIRONMENT:
         other = Environment(blueprint, folder)

@@ -10,9 +10,10 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.indexing import Table
 from engiagent.blueprint.periods import find_moving, with_periods
+from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.environment.building import RESIDUAL, Built, build
 from engiagent.environment.interface import Signal, Values
-from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run, wall_clock
+from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.models.systems.system import Simulation
@@ -151,7 +152,7 @@ class Environment:
         ``energy_imbalance`` is the largest imbalance of a step, relative to what flows in it.
         """
         length = seconds or self.seconds
-        count = steps or int(self.duration // length + 1e-9)
+        count = int(self.duration // length + 1e-9) if steps is None else steps
         given: Any = {"initial": initial, "seed": seed, "on_step": on_step}
         data = run(self, count, length, controller, begins=self.begins, **given)
         return data.assign_attrs({BALANCE: self.imbalance})
@@ -206,6 +207,6 @@ class Environment:
         return np.array(self._series[self._driven[name]])
 
     @property
-    def begins(self) -> np.datetime64 | None:
-        """When the first step begins, by the clock on the wall."""
-        return wall_clock(self.built.units[0].periods.root.axis)
+    def begins(self) -> TimeAxis | None:
+        """The axis of its periods, at whose beginning the first step begins."""
+        return self.built.units[0].periods.root.axis

@@ -3,8 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,7 +42,7 @@ class Moment:
     # step, seconds: the number of the step from 0, and the length of all of them. [s]
     step: int
     seconds: float
-    clock: float  # seconds since midnight at its start
+    clock: float  # seconds since midnight at its start, by the clock on the wall
     # the last value of every signal that is known: states as they are now, observations of the step
     # before, disturbances of this one where a series has them
     seen: Values
@@ -59,7 +58,7 @@ class Forcing:
 
     times: Floats
     values: Mapping[str, Floats] = field(default_factory=dict)
-    begins: np.datetime64 | None = None
+    begins: TimeAxis | None = None
 
     @property
     def duration(self) -> float:
@@ -87,17 +86,17 @@ class Forcing:
         return found
 
 
-def read_forcing(path: Path, signals: Mapping[str, Signal]) -> Forcing:
+def read_forcing(path: Path, signals: Mapping[str, Signal], zone: str | None = None) -> Forcing:
     """Read series of inputs from a table with a column of time and one for each input.
 
-    Raises InputError for a column that is no input, or of another unit.
+    ``zone``: of stamps without offset. Raises InputError for a column that is none or misfits.
     """
     units = {name: signal.unit for name, signal in signals.items() if signal.role in INPUTS}
-    file, values = read_series_by_name(path, units, None, "no input")
+    file, values = read_series_by_name(path, units, zone, "no input")
     if file.axis is None:
         raise InputError("no column of time", path.name, expected="time stamps as 2026-01-31T00:00")
     stamps = np.asarray(file.axis.instants, dtype=np.int64)
-    begins = np.datetime64(int(stamps[0]), "s")
+    begins = TimeAxis(stamps[:1].astype(float), True, file.zone)
     return Forcing((stamps - stamps[0]).astype(float), values, begins)
 
 
@@ -126,11 +125,16 @@ def read_series_by_name(
     return file, found
 
 
-def wall_clock(axis: TimeAxis | None) -> np.datetime64 | None:
-    """Return when periods begin by the clock on the wall, None where they have no dates."""
-    if axis is None or not axis.dated:
-        return None
-    return np.datetime64(datetime.fromisoformat(axis.labels[0]).replace(tzinfo=None), "s")
+def dated(begins: np.datetime64) -> TimeAxis:
+    """Return an axis that begins at a date of a clock that never changes."""
+    return TimeAxis(np.array([begins.astype("datetime64[s]").astype(float)]), True, None)
+
+
+def in_steps(begins: TimeAxis | None, steps: int, seconds: float) -> TimeAxis:
+    """Return the axis of steps from where another begins, at midnight without one."""
+    begins = begins or TimeAxis(np.zeros(1), False, None)
+    edges = begins.edges[0] + np.arange(steps + 1) * seconds
+    return replace(begins, edges=edges, length=seconds)
 
 
 def run(
@@ -140,7 +144,7 @@ def run(
     controller: Controller | None = None,
     *,
     forcing: Forcing | None = None,
-    begins: np.datetime64 | None = None,
+    begins: TimeAxis | None = None,
     initial: Values | None = None,
     seed: int = 0,
     on_step: Callable[[int, int], None] | None = None,
@@ -148,28 +152,27 @@ def run(
     """Run a plant for some steps and return every signal as a series.
 
     ``seconds``: length of a step, from a minute to an hour. [s] ``controller``: what sets inputs;
-    those that it does not set come from ``forcing``, else from defaults. ``begins``: when the first
-    step begins; that of the forcing when None.
+    those that it does not set come from ``forcing``, else from defaults. ``begins``: an axis, where
+    the first step begins as its first period does; that of the forcing when None.
 
     Returns a dataset over ``time``, the starts of the steps, and ``instant``, the edges of them:
-    states over instants, all else over time, each with ``units`` and ``role``.
+    states over instants, all else over time, with ``units`` and ``role``; in UTC with a ``zone``.
     """
     if steps < 1 or not 1 <= seconds <= 3600:
         raise InputError(
             f"{steps} steps of {seconds:g} s", expected="at least 1, from 1 s to an hour long"
         )
-    begins = begins if begins is not None or forcing is None else forcing.begins
+    if forcing is not None and forcing.begins is not None and not (begins and begins.dated):
+        begins = forcing.begins
     given = {} if forcing is None else forcing.along(steps, seconds)
-    midnight = 0.0
-    if begins is not None:
-        midnight = float((begins - begins.astype("datetime64[D]")) / np.timedelta64(1, "s"))
+    axis = in_steps(begins, steps, seconds)
     plant.initialize(seconds)
     seen = plant.reset(initial, seed)
     first, rows, sent = dict(seen), [], []
     for k in range(steps):
         now = {name: float(values[k]) for name, values in given.items()}
         if controller is not None:
-            clock = (midnight + k * seconds) % 86400.0
+            clock = float(axis.local[k] % 86400.0)
             known = {**seen, **getattr(plant, "ahead", dict)(), **now}
             now |= controller(Moment(k, seconds, clock, known))
         seen = plant.step(now)
@@ -177,7 +180,7 @@ def run(
         sent.append(now)
         if on_step is not None:
             on_step(k + 1, steps)
-    return recorded(plant.signals, first, rows, sent, seconds, begins)
+    return recorded(plant.signals, first, rows, sent, axis)
 
 
 def recorded(
@@ -185,16 +188,13 @@ def recorded(
     first: Values,
     rows: Sequence[Values],
     sent: Sequence[Values],
-    seconds: float,
-    begins: np.datetime64 | None,
+    axis: TimeAxis,
 ) -> "xarray.Dataset":
     """Return the dataset of a run: what was seen first and after each step, and what was sent."""
     import xarray
 
-    edges: Any = np.arange(len(rows) + 1) * seconds
-    attrs = {"units": "s"}
-    if begins is not None:
-        edges, attrs = begins.astype("datetime64[ns]") + (edges * 1e9).astype("timedelta64[ns]"), {}
+    edges: Any = axis.stamps if axis.dated else axis.edges - axis.edges[0]
+    attrs = {"zone": axis.zone} if axis.zone else {} if axis.dated else {"units": "s"}
     series: dict[str, Any] = {}
     for name, signal in signals.items():
         about = {"units": signal.unit, "role": signal.role}
@@ -249,18 +249,25 @@ def _recorded(
     yield NamedArray(item.name, dims, np.moveaxis(values, -1, times[0]), about)
 
 
+def stamps_of(time: Any) -> tuple[str, ...]:
+    """Return the times of a record as text, with the offset in a zone; seconds without a date."""
+    if not np.issubdtype(time.dtype, np.datetime64):
+        return tuple(f"{t:g}" for t in time.values)
+    if "zone" not in time.attrs:
+        return tuple(np.datetime_as_string(time.values, unit="s").tolist())
+    seconds = time.values.astype("datetime64[ns]").astype(np.int64) / 1e9
+    return TimeAxis(seconds, True, time.attrs["zone"]).labels
+
+
 def as_csv(data: "xarray.Dataset") -> str:
     """Return a run as a table: a row a step, states as they are at its start, units in headers."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     columns = [item.values[: data.sizes["time"]] for item in data.data_vars.values()]
-    times = data["time"].values
-    dated = np.issubdtype(times.dtype, np.datetime64)
-    stamps = np.datetime_as_string(times, unit="s") if dated else [f"{t:g}" for t in times]
     units = {name: item.attrs["units"] for name, item in data.data_vars.items()}
     heads = (f"{name} [{unit}]" if unit != "1" else name for name, unit in units.items())
-    table.writerow(["time" if dated else "seconds", *heads])
-    for k, stamp in enumerate(stamps):
+    table.writerow(["time" if data["time"].dtype.kind == "M" else "seconds", *heads])
+    for k, stamp in enumerate(stamps_of(data["time"])):
         table.writerow([stamp, *(f"{column[k]:.9g}" for column in columns)])
     return text.getvalue()
 

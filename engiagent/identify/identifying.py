@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.identify.fitting import Estimate, Fit, estimates, fit
+from engiagent.identify.fitting import Estimate, Fit, estimates, fit, spikes
 from engiagent.identify.judging import (
     LEVEL,
     Errors,
@@ -252,6 +252,8 @@ def _notes(best: Candidate, data: Measurements, sure: Sequence[Estimate]) -> lis
     if outliers := int(best.fit.outliers.sum()):
         whole = len(best.fit.outliers)
         notes.append(f"{outliers} of {whole} measurements stand apart and were left out")
+    if late := int(spikes(data.record)[len(best.fit.outliers) :].sum()):
+        notes.append(f"{late} of what was held back stand apart and do not count in its errors")
     notes += excitation(best.fit.record, data.inputs).values()
     if not best.whiteness.is_white:
         notes.append(

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.identify.fitting import Fit
+from engiagent.identify.fitting import Fit, spikes
 from engiagent.identify.kalman import Record, ahead, filtered, simulated
 from engiagent.identify.structures import Floats
 
@@ -94,6 +94,8 @@ def chi_squared(value: float, freedom: int) -> float:
 
 def held_back(found: Fit, whole: Record, begin: int) -> Errors | None:
     """Return the errors on what lies behind ``begin``; None where nothing was held back."""
+    # Readings that stand apart are left out as in a fit: they are no room's temperature.
+    whole = whole.without(np.concatenate((found.outliers, spikes(whole)[begin:])))
     measured = whole.measured[begin:]
     if (
         begin >= len(whole.measured)

@@ -39,6 +39,7 @@ KEYS: Final = (
 REQUIREMENT: Final = ("for", "where", "must", "penalty")
 NAMING: Final = "a letter, then letters, digits, _"
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_COST_AND_MORE: Final = re.compile(rf"{COST}\s*\+\s*(.+)", re.DOTALL)
 _COMPONENT: Final = re.compile(r"component (\w+) \(\w+\): (?:the parameter )?(\w*)")
 
 
@@ -378,6 +379,10 @@ class _Plant:
                 said = "the goal over representative horizons is that of a year"
                 raise FormError(said, 0, f"minimize: {COST}, or maximize: {PROFIT}", node=aim)
             expression = self._term(aim, "objective")
+            more = _COST_AND_MORE.fullmatch(expression or "")
+            if more is not None and sense == "minimize":
+                statement.also, expression = [f"({more[1]})"], COST
+                del self.terms["objective"]  # what is wrong with it stands at the goal
         elif (written == PROFIT) != (sense == "maximize"):
             right = "maximized" if written == PROFIT else "minimized"
             raise FormError(f"{written} is to be {right}", node=aim)

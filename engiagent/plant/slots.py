@@ -180,6 +180,10 @@ class _Value:
     def _refuse_dimension(self, unit: Unit, at: int = 0) -> None:
         if self.known.counts(str(unit)) is None:
             raise FormError(f"{unit} is a unit of another dimension", at, self.known.wanted)
+        wanted = parse_unit(self.known.unit)
+        if unit.dimension == wanted.dimension and unit.is_point != wanted.is_point:
+            what = "a temperature" if unit.is_point else "a difference of temperatures"
+            raise FormError(f"{unit} is the unit of {what}", at, self.known.wanted)
 
     def _whole(self) -> str:
         """Return the parameter of which a percentage is a share."""

@@ -18,6 +18,7 @@ from engiagent.units.unit import parse_unit
 Json = dict[str, Any]
 PROFIT = "profit"
 COST = "cost"
+SHORT = ("shortfall", "unmet", "discomfort")  # by which what is soft lacks something
 BASELINE = "baseline"
 """The case that a plan's saving is counted against."""
 UNDER_RULE = "the rule "
@@ -257,6 +258,7 @@ class Statement:
             expressions=[e for e in self.expressions if not gone.fullmatch(e["name"])],
             rules=[r for r in self.rules if not gone.fullmatch(r["constraint_id"])],
             yearly=[name for name in self.yearly if not gone.fullmatch(name)],
+            also=[text for text in self.also if not gone.search(text)],
             without=(),
         )
         left.goal = self.goal
@@ -277,6 +279,7 @@ class Statement:
         """Return the objective with all costs that components declare in the place of ``cost``."""
         goal = self.goal
         if goal["expression"] in (COST, PROFIT):
+            self._refuse_unpriced()
             terms = [*self.also, *self.costs()]
             if not terms and self.needs_cost:
                 raise InputError(
@@ -286,6 +289,19 @@ class Statement:
             total = self._of_a_year(" + ".join(terms) or "0")
             goal = goal | {"expression": f"-({total})" if goal["expression"] == PROFIT else total}
         return goal
+
+    def _refuse_unpriced(self) -> None:
+        """Refuse a limit that is soft, and that to leave costs nothing."""
+        stated = str((*self.also, *self.expressions, *self.constraints))
+        for part in self.components:
+            name, model = part["name"], part["model"]
+            known = [word.partition(".")[0] for word in MODELS[model].quantities]
+            short = next((word for word in SHORT if word in known), "")
+            if part.get("options", {}).get("soft") is True and f"{name}_{short}" not in stated:
+                raise InputError(
+                    f"component {name} ({model}): soft has no price: {name}.{short} costs nothing",
+                    expected=f"a goal of {COST} + a price * {name}.{short}, or a limit of it",
+                )
 
     def _of_a_year(self, total: str) -> str:
         """Return the cost of the horizon, or that of a year where sizes cost by the year."""

@@ -140,7 +140,7 @@ def translated(text: str, names: Mapping[str, Mapping[str, str]], conventions: C
     ``names`` says by component what its series and slots are called there.
     """
     result, origins, place = "", [(0, 0)], 0
-    for match in _TERM.finditer(text):
+    while match := _TERM.search(text, place):
         new, end = _replaced(match, text, names, conventions)
         result += text[place : match.start()]
         origins.append((len(result), match.start()))
@@ -163,7 +163,9 @@ def _replaced(
         return match[0], match.end()
     number = re.sub(r"\s", "", match["number"])
     written = match["unit"]
-    if written in _KEYWORDS or text[match.end() : match.end() + 1] in ("(", "."):
+    if text[match.end() : match.end() + 1] in ("(", "."):  # its last word is no unit
+        written = written[: max(written.rfind("*"), written.rfind("/"), 0)]
+    if not written or written in _KEYWORDS:
         return f"{number} ", match.start("unit")
     # what follows * or / may be the next factor, as in 5 kW*dt(t)
     possible = (written, re.split(r"\*", written)[0], re.split(r"[*/]", written)[0])

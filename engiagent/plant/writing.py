@@ -10,7 +10,7 @@ from engiagent.io.plainyaml import dump_yaml
 from engiagent.plant.horizon import BY
 from engiagent.plant.sizing import KEYS
 from engiagent.plant.slots import WHOLES
-from engiagent.plant.statement import Statement
+from engiagent.plant.statement import COST, Statement
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _BARE: Final = re.compile(r"[^\s\[\]\"+*()]+")
@@ -53,10 +53,9 @@ def to_yaml(statement: Statement) -> str:
         if len(rules) > 1:
             raise InputError(f"columns of {entry['name']} are aligned by several rules")
         components[entry["name"]] = written | ({"align": rules.pop()} if rules else {})
-    if statement.also:
-        raise InputError("a further cost beside those of components has no form in a plant file")
     goal = statement.goal
-    aim = {goal["sense"]: _dotted(goal["expression"], filled)}
+    terms = goal["expression"], *(statement.also if goal["expression"] == COST else ())
+    aim = {goal["sense"]: _dotted(" + ".join(terms), filled)}
     if goal["unit"] != statement.currency:
         aim["unit"] = goal["unit"]
     weights: Any = None if statement.weight is None else known[statement.weight]["value"]

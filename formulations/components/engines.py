@@ -39,7 +39,7 @@ def chp(reader: Reader) -> None:
     for series, text in outputs.items():
         reader.expression(series, text, series)
     heat = f"{name}_heat[t]"
-    if reader.option("dump", False) is True:
+    if reader.flag("dump"):
         thrown = reader.variable("dumped", "heat that is thrown away", upper=tops["heat"])
         reader.row("dump", f"{thrown} <= {heat}", "heat thrown away", CAPACITY)
         heat = f"({heat} - {thrown})"

@@ -56,7 +56,7 @@ def _energy(reader: Reader, both: bool) -> None:
     net = f"{into}*{name}_charge[t]" if into else f"{name}_charge[t]"
     if both:
         net += f" - {name}_discharge[t]" + (f"/{out}" if out else "")
-    soft, full = reader.option("soft", False) is True, reader.text("energy_capacity")
+    soft, full = reader.flag("soft"), reader.text("energy_capacity")
     wanted, lack = f"{name}_wanted[t]", f" - {name}_shortfall[t]" if soft else ""
     reader.variable("state_of_charge", "content", upper=full, of="energy_capacity")
     before = f"({name}_arrived[t] if {name}_arrives[t] > 0 else {energy}[t])"

@@ -97,7 +97,7 @@ def running(reader: Reader, because: tuple[str, ...], *, always: bool = False) -
     """
     count = reader.text("count") if reader.given("count") else ""
     switches = any(reader.component.parameters.get(slot, 0) != 0 for slot in (*STATES, *because))
-    if not switches and not always and reader.option("switching", False) is not True:
+    if not switches and not always and not reader.flag("switching"):
         return Running(reader, "", count)
     return Running(reader, f"{reader.name}_on[t]", count)
 

@@ -77,6 +77,11 @@ class Reader:
             odd = next((name for name in given or () if name not in names), None)
             if odd is not None:
                 raise self.wrong(f"unknown {what} {odd!r}", expected=", ".join(names) or "none")
+        for name in part.options or ():
+            if name in ("dump", "soft", "switching"):
+                self.flag(name)
+            elif name == "segments" and self.option(name) is not None:
+                self.segments()
         for name, slot in self.slots.items():
             value = part.parameters.get(name)
             if value is None and name not in part.parameters and slot.required:

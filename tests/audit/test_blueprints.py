@@ -144,3 +144,21 @@ def test_the_command_ends_with_the_code_of_its_verdict(place: str, code: int) ->
     for slot in ("charge", "discharge"):
         given += ["--set", f"battery.{slot}_efficiency=95 %"]
     assert CliRunner().invoke(app, given).exit_code == 0
+
+
+def test_marks_of_gaps_in_a_load_are_found_in_their_file(tmp_path: Path) -> None:
+    rows = "".join(f"2026-03-28T0{k}:00,{x}\n" for k, x in enumerate([5, 1e6, 6, -9999, 7]))
+    (tmp_path / "d.csv").write_text(f"time,load [kW]\n{rows}")
+    plant = tmp_path / "plant.yaml"
+    plant.write_text(
+        "horizon: {step: 1 h}\n"
+        "components:\n"
+        "  grid: {model: grid, import_price: 0.2 EUR/kWh}\n"
+        "  l: {model: load, power: d.csv#load}\n"
+        "goal: {minimize: cost}\n"
+    )
+    found = audit_path(plant)
+    assert found.verdict == "suspicious"
+    (finding,) = found.findings
+    assert (finding.code, finding.subject) == ("unusual-value", "l.power")
+    assert [place.line for place in finding.places] == [3, 5]

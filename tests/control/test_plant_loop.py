@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from engiagent import Blueprint, Site
 from engiagent.cli.app import app
 from engiagent.control.assessment import broken_limits, prediction_errors
+from engiagent.environment.environment import Environment
 from engiagent.errors import InputError
 from engiagent.text import corpus_root
 
@@ -320,3 +321,11 @@ def test_a_rule_of_sites_is_refused_beside_an_fmu_before_the_loop(tmp_path: Path
     done = CliRunner().invoke(app, [*given, "--out", str(tmp_path / "loop")])
     assert (done.exit_code, (tmp_path / "loop").exists()) == (2, False)
     assert "thermostat needs a plant file" in done.stderr
+
+
+@pytest.mark.parametrize("steps", [0, -3])
+def test_no_steps_are_refused(steps: int) -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        depot().control(steps, progress=False)
+    with pytest.raises(InputError, match="at least 1"):
+        Environment(depot()).run(steps=steps)

@@ -1,8 +1,11 @@
 """What is optimised is what is simulated; energy is conserved; rules and steps of any length."""
 
+import csv
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -20,6 +23,8 @@ from engiagent.environment.running import Forcing
 from engiagent.environment.signals import Connected, Input, Output, Signals
 from engiagent.errors import InputError
 from engiagent.text import corpus_root
+from engiagent.text.datafile import load_data_file
+from engiagent.units.words import Conventions
 
 PLANNED = (
     "battery/brewery_demand_charge",
@@ -188,6 +193,42 @@ def test_a_run_is_a_dataset_with_units_and_roles(quarter: Environment) -> None:
     assert str(data["time"].values[1]) == "2026-01-10T00:15:00.000000000"
     again = quarter.run(steps=4, seconds=900)
     assert data.equals(again)
+
+
+@pytest.mark.parametrize(("start", "hours"), [("2026-03-28", 47), ("2026-10-24", 49)])
+def test_rules_and_stamps_keep_to_changes_of_clocks(tmp_path: Path, start: str, hours: int) -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    begin = datetime.fromisoformat(start).replace(tzinfo=zone)
+    moments = [
+        (begin.astimezone(UTC) + timedelta(minutes=30 * k)).astimezone(zone)
+        for k in range(2 * hours)
+    ]
+    tariff = "\n".join(f"{m.isoformat()},{0.4 if m.hour == 17 else 0.2}" for m in moments)
+    (tmp_path / "w.csv").write_text(f"time,price [EUR/kWh]\n{tariff}\n")
+    (tmp_path / "plant.yaml").write_text(f"""\
+horizon: {{start: {start}, step: 1 h, days: 2, zone: Europe/Berlin}}
+components:
+  grid: {{model: grid, import_price: w.csv#price}}
+  shop: {{model: load, power: 6 kW}}
+goal: {{minimize: cost}}
+""")
+    rules = '{daily: {"00:00": 1 kW, "02:00": 4 kW, "03:00": 2 kW, "17:00": 3 kW, "18:00": 1 kW}}'
+    (tmp_path / "rules.yaml").write_text(f"shop.power: {rules}\n")
+    given = ("simulate", tmp_path / "plant.yaml", "--controller", tmp_path / "rules.yaml")
+    command = [*map(str, given), "--step", "30min", "--out", str(tmp_path / "run")]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    rows = list(csv.DictReader((tmp_path / "run" / "data.csv").read_text().splitlines()))
+    assert [datetime.fromisoformat(row["time"]).isoformat() for row in rows] == [
+        m.isoformat() for m in moments
+    ]
+    for moment, row in zip(moments, rows, strict=True):
+        hour = moment.hour
+        power = 4.0 if hour == 2 else 3.0 if hour == 17 else 2.0 if 3 <= hour < 17 else 1.0
+        assert float(row["shop.power [kW]"]) == power, moment
+        assert float(row["grid.import_price [EUR/kWh]"]) == (0.4 if hour == 17 else 0.2), moment
+    again = load_data_file(tmp_path / "run", "data.csv", Conventions(), "Europe/Berlin").axis
+    assert again is not None
+    assert {*np.diff(again.instants)} == {1800}
 
 
 def test_the_thermostat_keeps_zones_warm(quarter: Environment) -> None:

@@ -140,6 +140,22 @@ def test_gaps_and_outliers_move_nothing(house: House) -> None:
         assert found[name].value == pytest.approx(value, rel=0.15), name
 
 
+def test_a_wrong_reading_of_what_was_held_back_is_left_out_and_said(house: House) -> None:
+    record, _ = house
+    wrong = np.arange(len(record.measured)) == len(record.measured) - 40
+    measured = np.where(wrong, 0.0, record.measured)
+    broken = identify(of(Record(record.hours, measured, record.inputs)), "2R2C", starts=1)
+    missing = identify(of(record.without(wrong)), "2R2C", starts=1)
+    assert any("1 of what was held back stand" in note for note in broken.notes)
+    assert not any("held back" in note for note in missing.notes)
+    one, other = broken.held_back, missing.held_back
+    assert one is not None
+    assert other is not None
+    assert one.ahead == pytest.approx(other.ahead)
+    assert (one.simulation, one.largest) == pytest.approx((other.simulation, other.largest))
+    assert one.persistence == pytest.approx(other.persistence)
+
+
 def test_auto_takes_the_structure_that_made_the_data() -> None:
     record, _ = _benchmark().simple(7, days=12)
     hourly = record.inputs.reshape(-1, 4, 3).mean(axis=1)

@@ -16,7 +16,7 @@ from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.components.fragment import PORTS
 from engiagent.formulations.expansion import expand
-from engiagent.plant import read_plant, to_yaml
+from engiagent.plant import PlantError, read_plant, to_yaml
 from engiagent.plant.site import Site
 from engiagent.plant.values import Quantity, literal, pieces
 from engiagent.readings import Reading
@@ -82,6 +82,14 @@ ONE_OF_TWO = {  # buses of which a unit is on one, or which need more slots
 }
 
 
+SOFT = {
+    "ev": "unit_shortfall[t] <= 99[kWh]",
+    "hot_water_tank": "unit_unmet[t] <= 99[kW]",
+    "rc_network": "unit_discomfort_b[t] <= 99[K]",
+    "zone_5r1c": "unit_discomfort[t] <= 99[K]",
+}
+
+
 @pytest.mark.parametrize("model", sorted(MODELS))
 def test_every_model_survives_the_way_through_a_plant_file(model: str, tmp_path: Path) -> None:
     """Python to blueprint, and Python to plant file to blueprint: one optimum."""
@@ -102,6 +110,8 @@ def test_every_model_survives_the_way_through_a_plant_file(model: str, tmp_path:
         handler: Any = {k: v for k, v in FULL["air_handler"].items() if k != "zone"}
         site.add("ahu", "air_handler", **handler)
     site.add("unit", model, **ports, **full)
+    if model in SOFT:
+        site.require(SOFT[model])
     prices = dict.fromkeys(sources.values(), 0.2)
     if prices:
         site.minimise_cost(prices, dict.fromkeys(prices, 0.05))
@@ -245,6 +255,49 @@ def test_goals(tmp_path: Path) -> None:
     assert optimum(
         stated(tmp_path, SMALL.replace("{minimize: cost}", energy)), tmp_path
     ) == pytest.approx(16)
+
+
+CAR = """\
+horizon: {start: 2026-03-02, step: 1 h, periods: 4}
+components:
+  grid: {model: grid, import_price: [0.1 EUR/kWh, 0.2 EUR/kWh, 0.3 EUR/kWh, 0.4 EUR/kWh]}
+  car: {model: ev, energy_capacity: 60 kWh, charge_power_max: 11 kW, arrival: 1 h, departure: 3 h,
+        arrival_energy: 10 kWh, required_energy: 50 kWh, soft: yes}
+goal: {minimize: cost}
+"""
+
+
+@pytest.mark.parametrize(
+    "price", ["2 EUR/kWh*sum(car.shortfall[t]", "sum(2 EUR/kWh * car_shortfall[t]"]
+)
+def test_what_falls_short_costs_what_the_goal_says(price: str, tmp_path: Path) -> None:
+    with pytest.raises(PlantError, match=r"plant.yaml:5:64: .*soft has no price: car.shortfall"):
+        reading(tmp_path, CAR)
+    priced = CAR.replace("minimize: cost", f'minimize: "cost + {price} for t in T)"')
+    # Two hours of 11 kW; 18 of the 40 kWh lack.
+    paid = 11 * 0.2 + 11 * 0.3 + 18 * 2
+    assert optimum(stated(tmp_path, priced), tmp_path) == pytest.approx(paid)
+    limited = CAR + "requirements: {short: 'sum(car.shortfall[k] for k in T) <= 30 kWh'}"
+    assert optimum(stated(tmp_path, limited), tmp_path) == pytest.approx(10 * 0.2)
+
+
+def test_a_peak_is_paid_beside_the_cost(tmp_path: Path) -> None:
+    dear = SMALL.replace(
+        "minimize: cost", 'minimize: "cost + 12 EUR/kW*max(grid.import[t] for t in T)"'
+    )
+    found = stated(tmp_path, dear)
+    whole = "12 EUR/kW*max(grid.import[t] for t in T) + sum(grid.import_cost[t] for t in T)"
+    written = SMALL.replace("minimize: cost", f'minimize: "{whole}"')
+    assert optimum(found, tmp_path) == pytest.approx(optimum(stated(tmp_path, written), tmp_path))
+
+
+def test_what_is_paid_beside_the_cost_has_a_form_in_a_plant_file(tmp_path: Path) -> None:
+    site = Site("2026-06-01", "1 h", 4)
+    site.add("grid", "grid", bus="site", import_price=[0.1, 0.2, 0.3, 0.4])
+    site.add("shop", "load", bus="site", power=[4.0, 9.0, 4.0, 4.0])
+    site.minimise_cost(also="12[EUR/kW]*max(grid.import[t] for t in T)")
+    again = stated(tmp_path, to_yaml(site._statement))
+    assert optimum(again, tmp_path) == pytest.approx(0.4 + 1.8 + 1.2 + 1.6 + 9 * 12)
 
 
 def test_the_user_sets_a_slot(tmp_path: Path) -> None:

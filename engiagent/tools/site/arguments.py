@@ -107,6 +107,17 @@ _COMMON: Final = frozenset(
 """Beside required slots those with an argument of their own; all others are given by `others`."""
 
 
+# Conversations are recorded without the limits of these, which are kept all the same.
+_UNLIMITED: Final = {
+    "battery": "charge_power_max discharge_power_max charge_efficiency discharge_efficiency",
+    "chiller": "electric_power_max",
+    "grid": "import_power_max export_power_max",
+    "ice_tank": "initial_energy self_discharge",
+    "thermal_store": "initial_energy self_discharge",
+    "thermal_zone": "capacitance resistance heating_power_max cooling_power_max",
+}
+
+
 def slot_arguments(models: Sequence[str], *without: str) -> tuple[Argument, ...]:
     """Return the arguments that slots of some models are: those required, and common ones."""
     found: dict[str, list[Slot]] = {}
@@ -129,13 +140,14 @@ def _slot_argument(name: str, slots: Sequence[Slot]) -> Argument:
     if isinstance(slot.default, bool):
         return Argument(name, {"type": "boolean"}, f"{slot.meaning}; {slot.usual} without it.")
     schema: Json = {"type": "number"}
+    recorded = [COMPONENTS[m].slots[n] for m, own in _UNLIMITED.items() for n in own.split()]
     for key, limit, widest in (
         ("minimum", "at_least", min),
         ("exclusiveMinimum", "above", min),
         ("maximum", "at_most", max),
     ):
         limits = [getattr(s, limit) for s in slots]
-        if None not in limits:
+        if None not in limits and slot not in recorded:
             schema[key] = widest(limits)
     about = slot.meaning
     if slot.series:

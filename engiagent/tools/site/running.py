@@ -14,7 +14,7 @@ import numpy as np
 from engiagent.blueprint import Blueprint
 from engiagent.control import control
 from engiagent.environment.environment import BALANCE, Environment
-from engiagent.environment.running import SCHEMA, write_record
+from engiagent.environment.running import SCHEMA, stamps_of, write_record
 from engiagent.environment.wear import wear
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.compile import compile_blueprint
@@ -223,7 +223,7 @@ def simulation_query(state: State, given: Json) -> Outcome:
     content: Json = {"name": name, "signals": {n: about[n] for n in wanted or about}}
     if wanted:
         every = given.get("every", 1)
-        content["times"] = [str(t)[:19] for t in data.coords["time"].values[::every]]
+        content["times"] = [*stamps_of(data.coords["time"])[::every]]
         content["series"] = {
             n: {
                 "unit": data[n].attrs.get("units", "1"),
