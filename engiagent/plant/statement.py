@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.elements import ComponentDef, FrozenMap
@@ -44,10 +45,12 @@ def one_way(blueprint: Blueprint, elaboration: Elaboration) -> Blueprint:
     units = {item.name: item.unit for item in core.parameters}
 
     def price(part: ComponentDef, slot: str) -> Any:
-        """Return a price in SI, None where none is stated as a parameter."""
+        """Return a price in SI, None where none is stated, or its file is not at hand yet."""
         name = str(part.parameters.get(slot))
         unit = units.get(name)
-        return elaboration.table(name).values * parse_unit(unit).scale if unit else None
+        with suppress(BlueprintError):
+            return elaboration.table(name).values * parse_unit(unit).scale if unit else None
+        return None
 
     grids = [part for part in core.components if part.model == "grid"]
     prices = [(price(g, "import_price"), price(g, "export_price")) for g in grids]
