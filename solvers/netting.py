@@ -32,10 +32,11 @@ _SMALLEST: Final = 1e-8
 """HiGHS drops smaller coefficients, and warns."""
 
 
-def netted(program: Program, result: SolverResult) -> SolverResult:
+def netted(program: Program, result: SolverResult, options: SolveOptions) -> SolverResult:
     """Return the result of a linear program with flows one way at a time where that costs nothing.
 
-    The multipliers stay: they prove every plan of the same cost.
+    The multipliers stay: they prove every plan of the same cost. A time limit holds as it does for
+    polishing: it may take a tenth of it, and two seconds at any rate.
     """
     if result.x is None or not program.is_linear:
         return result
@@ -49,10 +50,10 @@ def netted(program: Program, result: SolverResult) -> SolverResult:
             break
         columns = np.union1d(columns, pairs)
         try:
-            found = _least_flows(program, result.x, columns)
+            found = _least_flows(program, result.x, columns, options)
         except EngiagentError:
             break  # the exact method for chains takes numbers that HiGHS does not
-        if found.status != "optimal" or found.x is None:
+        if found is None or found.status != "optimal" or found.x is None:
             break
         x = np.where(program.integrality, result.x, found.x)
         value = program.objective_at(x)
@@ -97,25 +98,21 @@ def both_ways(program: Program, x: Floats) -> Ints:
     return both[:, opposed & ((shared >= 2) | alone)]
 
 
-def _least_flows(program: Program, x: Floats, columns: Ints) -> SolverResult:
+def _least_flows(
+    program: Program, x: Floats, columns: Ints, options: SolveOptions
+) -> SolverResult | None:
     """Solve for the least sum of some columns, the objective and all whole numbers as they are."""
-    fixed = decided(program, x) if program.is_mip else program
-    whole = program.integrality
-    fixed = replace(
-        linear.relaxation(fixed),
-        column_lower=np.where(whole, x, fixed.column_lower),
-        column_upper=np.where(whole, x, fixed.column_upper),
-    )
+    stage = decided(program, x)
     largest = float(np.abs(program.cost).max(initial=0.0))
     if largest:
         factor = _SIZE / max(abs(float(program.cost @ x)), largest / _SIZE)
         terms = factor * program.cost
         terms[np.abs(terms) < _SMALLEST] = 0.0
-        fixed = kept(fixed, Goal("plan", program.sense, terms, 0.0, "1"), float(terms @ x))
+        stage = kept(stage, Goal("plan", program.sense, terms, 0.0, "1"), float(terms @ x))
     cost = np.zeros(program.column_count)
     cost[columns] = 1.0
-    stage = replace(with_linear_objective(fixed, cost), sense="minimize")
-    return linear.solve_lp(stage, SolveOptions(), None)
+    stage = replace(with_linear_objective(stage, cost), sense="minimize")
+    return linear.polish(stage, options, x)
 
 
 def _without_opposites(program: Program, result: SolverResult) -> SolverResult:

@@ -90,7 +90,7 @@ class Session:
             self._take(self.program)
         if not math.isfinite(self._program.offset):
             check_program(self._program)
-        return netted(self._program, self._engine.solve())
+        return netted(self._program, self._engine.solve(), self._options)
 
     def set_start(self, x: Floats) -> None:
         """Start the next solve from a point of shape (n,), finite but perhaps not feasible."""

@@ -88,7 +88,7 @@ def solve(
         result = by(backend, options.time_limit)
         if others and result.status in GAVE_UP:
             result = _second_try(program, options, result, others, by, started)
-    return replace(netted(program, result), seconds=time.perf_counter() - started)
+    return replace(netted(program, result, options), seconds=time.perf_counter() - started)
 
 
 def _second_try(

@@ -30,7 +30,7 @@ def test_flows_that_cancel_are_netted() -> None:
     whole = _program(np.zeros(2), matrix, np.zeros(2), np.full(2, 20.0), upper=9.0)
     program = replace(whole, integrality=np.zeros(2, dtype=bool))
     x = np.array([7.0, 3.0])
-    found = netted(program, result_at(x)).x
+    found = netted(program, result_at(x), SolveOptions()).x
     assert found is not None
     np.testing.assert_array_equal(found, [4.0, 0.0])
     assert x[1] == 3.0
@@ -42,7 +42,7 @@ def test_flows_that_have_to_lose_energy_stay() -> None:
     sides = matrix @ x
     whole = _program(np.zeros(2), matrix, sides, sides, upper=9.0)
     program = replace(whole, integrality=np.zeros(2, dtype=bool))
-    np.testing.assert_array_equal(netted(program, result_at(x)).x, x)
+    np.testing.assert_array_equal(netted(program, result_at(x), SolveOptions()).x, x)
 
 
 @settings(max_examples=25, deadline=None)
