@@ -8,7 +8,7 @@ exchangeable with the calibration, so that what was measured on a test set stand
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from engiagent.errors import InputError
 from engiagent.report.charts import Axis, Band, Curve, Panel
 from engiagent.study.economics.cashflow import Floats
+from engiagent.tools.asset import forecasting
 from engiagent.tools.asset import history as iot
 from engiagent.tools.modelling import plain
 from engiagent.tools.registry import Json, Outcome, State
@@ -25,7 +26,6 @@ _MOST_PERIODS: Final = 1_000_000
 _LEAST_CALIBRATED: Final = 30
 _WEEK: Final = 8
 _FEWEST: Final = 10  # days of a reference
-_MODEL: Final = "gradient boosting (scikit-learn) on lags and calendar"
 
 
 def conformal_width(residuals: Floats, level: float) -> float:
@@ -42,19 +42,6 @@ def conformal_width(residuals: Floats, level: float) -> float:
     return float(np.sort(np.abs(residuals))[rank - 1])
 
 
-def _fitted(features: Floats, target: Floats) -> Callable[[Floats], Floats]:
-    try:
-        from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import, an extra
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        expected = 'pip install "engiagent[asset]"'
-        raise InputError("scikit-learn is not installed", expected=expected) from None
-    trees = HistGradientBoostingRegressor(max_iter=150, random_state=0, early_stopping=False)
-    with threadpool_limits(1, "openmp"):  # so few rows are slower on many threads
-        trees.fit(features, target)
-    return lambda given: np.asarray(trees.predict(given), dtype=np.float64)
-
-
 def _filled(history: iot.History, hours: float) -> tuple[Floats, Floats]:
     """Return starts [s] and means of all periods of a span, NaN where none was good."""
     starts, means = history.means(hours)
@@ -67,11 +54,6 @@ def _filled(history: iot.History, hours: float) -> tuple[Floats, Floats]:
     return starts[0] + np.arange(len(values)) * hours * iot.HOUR, values
 
 
-def _calendar(starts: Floats) -> Floats:
-    day = starts / iot.HOUR / 24
-    return np.column_stack([day % 1 * 24, (np.floor(day) + 3) % 7])
-
-
 @iot.asset_tool(
     "register sensor forecast",
     "sensor unit model: text; stamps: list of text; values low high: list of number; "
@@ -82,50 +64,40 @@ def _calendar(starts: Floats) -> Floats:
 def tsfm_forecast(state: State, given: Json) -> Outcome:
     """Forecast a sensor with intervals of a stated level, and how often such intervals held.
 
-    The model is of the first three fifths of the history, the test on the last one.
+    The model is of the first three fifths of the history, or a foundation model that is not
+    fitted; of the rest the first half gives the interval that the second half tests.
     error_of_last_day is that of repeating the value a day before, which a forecast should beat.
     """
     (history,) = iot.histories(state, given, [given["sensor"]])
     hours, level = given["every"], given["level"]
     steps = max(1, round(given["horizon"] / hours))
     starts, values = _filled(history, hours)
-    lag = max(1, round(_DAY / hours))
-    reach = -(-steps // lag) * lag  # whole days, so that each lag is known when it is used
-    lags = sorted({steps, steps + 1, steps + 2, reach, reach + lag, reach + 6 * lag})
-    count = len(values)
-    rows = np.arange(max(lags), count)
-    features = np.column_stack([*(values[rows - k] for k in lags), _calendar(starts[rows])])
-    known = np.isfinite(values[rows])
-    rows, features = rows[known], features[known]
-    if len(rows) < 5 * _LEAST_CALIBRATED:
-        said = f"{len(rows)} periods with a history of {max(lags) * hours:g} h"
-        raise InputError("the history is too short", found=said, expected="150 at least")
-    cut = [int(len(rows) * share) for share in (0.6, 0.8)]
-    state.watch.tell("fitting")
-    predict = _fitted(features[: cut[0]], values[rows[: cut[0]]])
-    residuals = values[rows] - predict(features)
-    width = conformal_width(residuals[cut[0] : cut[1]], level)
-    tested = residuals[cut[1] :]
-    last_day = values[rows[cut[1] :]] - values[rows[cut[1] :] - reach]
-    coming = count + np.arange(steps)
-    ahead = starts[0] + coming * hours * iot.HOUR
-    asked = np.column_stack([*(values[coming - k] for k in lags), _calendar(ahead)])
-    found = predict(asked)
+    state.watch.tell("forecasting")
+    if "weights" in given:
+        ahead = forecasting.by_weights(state.root, given["weights"], values, steps)
+    else:
+        ahead = forecasting.by_trees(starts, values, steps, hours)
+    residuals, half = values[ahead.rows] - ahead.values, len(ahead.rows) // 2
+    width, tested = conformal_width(residuals[:half], level), residuals[half:]
     coverage = float((np.abs(tested) <= width).mean())
-    width = conformal_width(residuals[cut[0] :], level)  # of all that the model has not seen
+    width = conformal_width(residuals, level)  # of all that the model has not seen
+    days = max(1, round(_DAY / hours))
+    before = ahead.rows[half:] - -(-steps // days) * days
+    last_day = values[ahead.rows[half:]] - np.where(before >= 0, values[before], np.nan)
+    found, stamps = ahead.coming, starts[-1] + np.arange(1, steps + 1) * hours * iot.HOUR
     notes = ["every period is forecast from what was known the whole horizon before it"]
     last_day = last_day[np.isfinite(last_day)]
     content = {
-        **{"sensor": given["sensor"], "unit": str(history.sensor.unit), "model": _MODEL},
-        **{"stamps": [iot.stamp_of(s) for s in ahead], "values": found.tolist()},
+        **{"sensor": given["sensor"], "unit": str(history.sensor.unit), "model": ahead.model},
+        **{"stamps": [iot.stamp_of(s) for s in stamps], "values": found.tolist()},
         **{"low": (found - width).tolist(), "high": (found + width).tolist(), "level": level},
         "measured_coverage": coverage,
         "mean_absolute_error": float(np.abs(tested).mean()),
         "error_of_last_day": float(np.abs(last_day).mean()) if len(last_day) else None,
         **{"tested_periods": len(tested), "notes": notes},
     }
-    past = slice(max(0, count - 7 * lag), None)
-    edges = [np.append(s, s[-1] + hours * iot.HOUR) for s in (starts[past], ahead)]
+    past = slice(-7 * days, None)
+    edges = [np.append(s, s[-1] + hours * iot.HOUR) for s in (starts[past], stamps)]
     measured = Curve("measured", edges[0], values[past], "step")
     curves = measured, Curve("forecast", edges[1], found, "step")
     band = Band(f"{level:.0%} interval", edges[1], found - width, found + width, "step")
@@ -184,7 +156,7 @@ def tsfm_anomaly(state: State, given: Json) -> Outcome:
     hours, rate, names = given["every"], given["rate"], [given["sensor"], *given.get("drivers", ())]
     shown = iot.histories(state, given, names)
     starts, (values, *drivers) = together(shown, hours)
-    features = np.column_stack([*drivers, _calendar(starts)[:, :1]])
+    features = np.column_stack([*drivers, forecasting.calendar(starts)[:, :1]])
     sound = starts + hours * iot.HOUR <= iot.seconds_of(given["reference_last"])
     where = np.flatnonzero(sound)
     if len(where) < 4 * _LEAST_CALIBRATED or sound.all():
@@ -193,7 +165,7 @@ def tsfm_anomaly(state: State, given: Json) -> Outcome:
     # blocks of days are shared out in turn, so that a season is in every part
     part = ((starts[where] - starts[0]) / iot.HOUR // _DAY).astype(int) % 4
     state.watch.tell("fitting")
-    predict = _fitted(features[where[part < 2]], values[where[part < 2]])
+    predict = forecasting.fitted(features[where[part < 2]], values[where[part < 2]])
     explained = predict(features)
     residuals = values - explained
     threshold = conformal_width(residuals[where[part == 2]], 1 - rate)
