@@ -89,7 +89,8 @@ def test_chronos_itself_with_weights_of_its_own_making(tmp_path: Path) -> None:
 
     about: dict[str, Any] = {"context_length": 512, "prediction_length": 64, "input_patch_size": 16}
     about |= {"input_patch_stride": 16, "quantiles": [0.1, 0.5, 0.9], "use_reg_token": True}
-    config = T5Config(d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, vocab_size=2)
+    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4}
+    config = T5Config(**sizes, vocab_size=2, decoder_start_token_id=0, pad_token_id=0)
     config.chronos_config, config.chronos_pipeline_class = about, "ChronosBoltPipeline"
     config.architectures = ["ChronosBoltModelForForecasting"]
     ChronosBoltModelForForecasting(config).save_pretrained(tmp_path / "bolt")
