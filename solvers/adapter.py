@@ -16,8 +16,8 @@ A module that adapts a family of solvers, as ``pyomo:<solver>``, has ``member(na
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final, Literal, Protocol
 
 from engiagent.errors import EngiagentError
@@ -133,9 +133,12 @@ def given_options(options: SolveOptions) -> list[str]:
     return changed
 
 
+_found = cache(version)  # reading it takes a millisecond, as long as many a solve
+
+
 def distribution_version(name: str) -> str | None:
     """Return the version of an installed distribution, or None."""
     try:
-        return installed(name)
+        return _found(name)
     except PackageNotFoundError:
         return None

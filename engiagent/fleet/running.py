@@ -1,10 +1,10 @@
 """A fleet from its file to plans, certificates and one summary."""
 
 import contextlib
+import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 
 from engiagent import __version__
 from engiagent.fleet import results
+from engiagent.fleet.asking import Asked, LeftOutError
 from engiagent.fleet.assets import Ask, Json, Planner, answer
-from engiagent.fleet.coupled import Decomposition, decompose
+from engiagent.fleet.coupled import Decomposer, Decomposition
 from engiagent.fleet.description import Fleet
-from engiagent.formulations.values import Floats
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.scale import DEFAULT, Ledger, Outcome, Runs, Spread
@@ -51,10 +51,6 @@ def run_fleet(fleet: Fleet, out: Path, how: How | None = None) -> Json:
         return _Run(fleet, out, how, runs, planner).result()
 
 
-class _LeftOutError(Exception):
-    """Assets did not answer."""
-
-
 @dataclass
 class _Run:
     """One fleet under way."""
@@ -82,15 +78,14 @@ class _Run:
         asks: Iterable[Ask] = self.asked()
         notes, state = ["the numbers of the table count as given"], Decomposition()
         if self.fleet.template.limit is not None:
-            state = self.decomposed()
-            if state.shares is None:
+            state, asks = self.decomposed()
+            if math.isinf(state.cost):
                 why = "no plans of all assets keep the shared limit"
                 notes.append(f"{why}; the least excess that was found is {state.excess:.6g}")
                 self.left_out |= dict.fromkeys((ask.name for ask in self.asked()), why)
-            asks = self.within(state)
         stated = self.written(self.runs.map(asks)).stated(state.best)
         if "shared_limit" in stated:
-            stated["shared_limit"]["rounds"] = len(state.prices)
+            stated["shared_limit"]["rounds"] = state.rounds
         content: Json = {"schema": results.SCHEMA, "engiagent": __version__, "notes": notes}
         content |= {"title": self.fleet.title, "inputs": dict(self.fleet.inputs)}
         content |= {"assets": len(self.fleet.names), **stated}
@@ -118,37 +113,22 @@ class _Run:
                 self.say(f"{done} of {len(self.fleet.names)} assets")
         return digest
 
-    def decomposed(self) -> Decomposition:
-        """Return the mix that keeps the limit; who does not answer is left out, by name."""
+    def decomposed(self) -> tuple[Decomposition, list[Ask]]:
+        """Return plans that keep the limit, and what each asset is asked for within it.
+
+        Who does not answer is left out, by name, and the rounds begin again without them.
+        """
         price = 10 * float(np.abs(self.planner.live.program.cost).max(initial=0.0)) or 1.0
         how, limit = self.how, self.planner.limit
         while asked := list(self.asked()):
-            given = (partial(self.priced, asked), limit, len(asked), price)
-            with contextlib.suppress(_LeftOutError):  # then the rounds begin again without them
-                return decompose(*given, gap=how.gap, rounds=how.rounds, on_round=self._tell)
-        return Decomposition()
+            assets = Asked(self.runs, asked, how.spread, price, self.planner)
+            try:
+                state = Decomposer(assets, limit, price, how.gap, how.rounds, self._tell).run()
+                return state, assets.within(state, limit)
+            except LeftOutError as error:
+                self.left_out |= error.reasons
+        return Decomposition(), []
 
     def _tell(self, state: Decomposition) -> None:
-        so_far = f"excess {state.excess:.4g}" if state.shares is None else f"gap {state.gap:.2%}"
-        self.say(f"round {len(state.prices)}: bound {state.bound:.6g}, {so_far}")
-
-    def priced(self, asked: list[Ask], prices: list[float]) -> Floats:
-        """Return what assets answer at prices; asked again, the ledger knows it."""
-        found = list(self.runs.map(ask._replace(prices=prices) for ask in asked))
-        lost = {a.name: o.reason for a, o in zip(asked, found, strict=True) if not o.ok}
-        if lost:
-            self.left_out |= lost
-            raise _LeftOutError
-        return np.array([outcome.value for outcome in found])
-
-    def within(self, state: Decomposition) -> list[Ask]:
-        """Return each asset with what the mix of the rounds' plans gives it of the limit."""
-        asked = list(self.asked())
-        if state.shares is None:
-            return []
-        most = np.zeros((len(asked), self.planner.limit.size))
-        for share, prices in zip(state.shares, state.prices, strict=False):
-            if share.any():
-                most += share[:, None] * self.priced(asked, prices)[:, 2:]
-        pairs = zip(asked, most.tolist(), strict=True)
-        return [ask._replace(prices=state.best, most=given) for ask, given in pairs]
+        so_far = f"excess {state.excess:.4g}" if math.isinf(state.cost) else f"gap {state.gap:.2%}"
+        self.say(f"round {state.rounds}: bound {state.bound:.6g}, {so_far}")

@@ -56,8 +56,11 @@ def write(
     return folder / "fleet.yaml"
 
 
-def whole(fleet: Fleet) -> float:
-    """Return the optimum of all assets and their limit as one linear programme, by scipy."""
+def whole(fleet: Fleet, method: str = "highs", seconds: float | None = None) -> float:
+    """Return the optimum of all assets and their limit as one linear programme, by scipy.
+
+    TimeoutError when it takes longer.
+    """
     planner = Planner(fleet.template)
     rows = np.r_[planner.rows]
     blocks, flows, parts = [], [], []
@@ -76,6 +79,9 @@ def whole(fleet: Fleet) -> float:
     above, below = np.isfinite(rows_high), np.isfinite(rows_low)
     upper = sp.vstack([matrix[above], -matrix[below], sp.hstack(flows)])
     ends = np.concatenate([rows_high[above], -rows_low[below], limit])
-    found = linprog(cost, A_ub=upper, b_ub=ends, bounds=np.column_stack([low, high]))
+    bounds, limit_s = np.column_stack([low, high]), {"time_limit": seconds} if seconds else {}
+    found = linprog(cost, upper, ends, bounds=bounds, method=method, options=limit_s)
+    if found.status == 1:
+        raise TimeoutError
     assert found.success, found.message
     return float(found.fun)

@@ -12,7 +12,7 @@ import pytest
 
 from engiagent.cli.app import app
 from engiagent.errors import InputError
-from engiagent.fleet import Fleet, open_plans, run_fleet, verify_fleet
+from engiagent.fleet import Fleet, asking, open_plans, run_fleet, verify_fleet
 from engiagent.fleet.results import SUMMARY, root
 from engiagent.fleet.running import How
 from engiagent.formulations.compile import compile_blueprint
@@ -23,6 +23,7 @@ from engiagent.solvers.solving import solve
 from tests.fleet.homes import whole, write
 
 HERE = How(Spread(workers=0))
+COLUMNS_OF_A_HOME = 61
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -67,9 +68,12 @@ def test_the_bytes_do_not_depend_on_the_workers_nor_on_a_cut(tmp_path: Path, lim
 
 
 @pytest.mark.parametrize(("count", "limit"), [(3, "7.8 kW"), (12, "24 kW"), (30, "60 kW")])
+@pytest.mark.parametrize("members", [1000, 5, 2])
 def test_a_shared_limit_costs_what_one_large_programme_says(
-    tmp_path: Path, count: int, limit: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, limit: str, members: int
 ) -> None:
+    """Whether all exchange at once, some of them, or two at a time and then prices decide."""
+    monkeypatch.setattr(asking, "LARGEST", members * COLUMNS_OF_A_HOME)
     fleet = Fleet.load(write(tmp_path, count, limit))
     found = run_fleet(fleet, tmp_path / "out", HERE)
     best = whole(fleet)
@@ -82,6 +86,26 @@ def test_a_shared_limit_costs_what_one_large_programme_says(
     assert net.max() <= float(limit.split()[0]) + 1e-6
     free = run_fleet(Fleet.load(write(tmp_path, count)), tmp_path / "free", HERE)
     assert found["objective"]["value"] > free["objective"]["value"] + 1e-3  # it binds
+    assert verify_fleet(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("spread", [Spread(workers=0), Spread(workers=1, seconds=60)])
+def test_what_one_asset_can_give_reaches_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spread: Spread
+) -> None:
+    """One home has nearly all of the storage, and most never exchange with it."""
+    monkeypatch.setattr(asking, "LARGEST", 2 * COLUMNS_OF_A_HOME)
+    file = write(tmp_path, 1, "46 kW", "large,300,60000,1\n")
+    rows = "".join(f"small{k},2.0,1000,{0.8 + 0.02 * k}\n" for k in range(20))
+    (tmp_path / "homes.csv").write_text((tmp_path / "homes.csv").read_text() + rows)
+    text = (tmp_path / "home.yaml").read_text()
+    (tmp_path / "home.yaml").write_text(text.replace("power_max: 5 kW", "power_max: 60 kW"))
+    fleet = Fleet.load(file)
+    found = run_fleet(fleet, tmp_path / "out", How(spread))
+    assert found["shared_limit"]["holds"]
+    best = whole(fleet)
+    assert found["bound"]["value"] <= best + 1e-6 <= found["objective"]["value"] + 2e-6
+    assert found["bound"]["gap"] <= 1e-3
     assert verify_fleet(tmp_path / "out") == []
 
 
@@ -102,11 +126,14 @@ def test_other_uses_of_highs_do_not_disturb_the_master(tmp_path: Path) -> None:
     assert run_fleet(Fleet.load(tmp_path / "fleet.yaml"), tmp_path / "out", HERE)["bound"]
 
 
-def test_every_stop_has_plans_within_the_limit_and_a_proven_bound(tmp_path: Path) -> None:
+def test_every_stop_has_plans_within_the_limit_and_a_proven_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "LARGEST", 4 * COLUMNS_OF_A_HOME)
     fleet = Fleet.load(write(tmp_path, 12, "24 kW"))
     best = whole(fleet)
     gaps = []
-    for rounds in (5, 9, 14):
+    for rounds in (1, 2, 9):
         found = run_fleet(fleet, tmp_path / "out", How(Spread(workers=0), rounds=rounds))
         assert found["shared_limit"]["holds"]
         assert found["bound"]["value"] <= best + 1e-6 <= found["objective"]["value"] + 2e-6
@@ -114,7 +141,11 @@ def test_every_stop_has_plans_within_the_limit_and_a_proven_bound(tmp_path: Path
     assert gaps == sorted(gaps, reverse=True)
 
 
-def test_a_limit_that_nothing_keeps_is_never_claimed_to_hold(tmp_path: Path) -> None:
+@pytest.mark.parametrize("members", [1000, 2])
+def test_a_limit_that_nothing_keeps_is_never_claimed_to_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, members: int
+) -> None:
+    monkeypatch.setattr(asking, "LARGEST", members * COLUMNS_OF_A_HOME)
     fleet = Fleet.load(write(tmp_path, 3, "0.5 kW"))
     found = run_fleet(fleet, tmp_path / "out", How(Spread(workers=0), rounds=30))
     assert not found["shared_limit"]["holds"]
