@@ -3,7 +3,7 @@
 The house has 13 capacities, a heated floor and a heat pump whose COP follows the weather. It is run
 for 30 days under changing set points, a model of three capacities is identified from what was
 recorded, and on the week after that economic MPC with this model is compared with thermostats under
-three tariffs. All of it is done by the commands ``simulate``, ``identify`` and ``control``. do-mpc,
+five tariffs. All of it is done by the commands ``simulate``, ``identify`` and ``control``. do-mpc,
 where it is installed, gets the same identified model, the same gain of a Kalman filter and the same
 forecasts, and runs the same house.
 
@@ -49,7 +49,7 @@ SENSOR: Final = 0.03
 """Standard deviation of the record's noise. [K]."""
 START: Final = np.datetime64("2026-01-05T00:00")
 PER_DAY: Final = 24 * 60 // STEP
-TARIFFS: Final = ("flat", "two_rates", "dynamic")
+TARIFFS: Final = ("flat", "two_rates", "three_rates", "heat_pump", "dynamic")
 NODES: Final = {"room": 0.15, "mass": 3.0, "screed": 2.0, "slab": 6.0}
 LINKS: Final = {
     ("room", "mass"): 0.6,
@@ -69,7 +69,7 @@ RULES: Final = {
 
 
 def write_series(folder: Path, days: int) -> None:
-    """Write weather, COP and the three tariffs."""
+    """Write weather, COP and the tariffs."""
     count = days * PER_DAY
     rng = np.random.default_rng(7)
     outside, sun = weather(rng, count)
@@ -85,6 +85,15 @@ def write_series(folder: Path, days: int) -> None:
         "cop": cop,
         "flat [EUR/kWh]": np.full(count, 0.30),
         "two_rates [EUR/kWh]": np.where((clock >= 6) & (clock < 22), 0.34, 0.22),
+        "three_rates [EUR/kWh]": np.select(
+            [clock < 6, (clock >= 17) & (clock < 21)], [0.20, 0.40], 0.30
+        ),
+        # Made for heat pumps: cheap at night, after noon and late, dear in the early evening.
+        "heat_pump [EUR/kWh]": np.select(
+            [np.isin(clock // 1, (4, 5, 6, 13, 14, 15, 22, 23)), np.isin(clock // 1, (16, 17, 18))],
+            [0.18, 0.42],
+            0.29,
+        ),
         "dynamic [EUR/kWh]": np.clip(
             0.20 + 0.14 * bumps - 60 * 0.001 * sun / 0.2 + 0.02 * daily, 0.05, None
         ),
