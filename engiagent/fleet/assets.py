@@ -106,6 +106,7 @@ class Planner:
         about["dims"] = {name: a.dims for name, a in series.items()}
         about["units"] = {name: a.attrs.get("units") or "1" for name, a in series.items()}
         about["axes"] = {k: list(map(str, v.values)) for k, v in axes.items() if k in used}
+        about["types"] = {k: str(axes[k].values.dtype) for k in about["axes"]}
         if self.template.limit is not None:
             about["limit"] = {"name": self.template.limit, "unit": self.unit}
             about["limit"]["at_most"] = self.limit.tolist()

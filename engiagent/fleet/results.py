@@ -166,4 +166,5 @@ def open_plans(folder: Path) -> "xarray.Dataset":
         values = np.array(table[name].drop_null().to_pylist(), np.float64)  # None becomes NaN
         data[known] = values.reshape(-1, *data.shape[1:])
         found[name] = (("asset", *dims), data, {"units": about["units"][name]})
-    return xarray.Dataset(found, coords={"asset": names, **about["axes"]})
+    axes = {dim: np.array(axis, about["types"][dim]) for dim, axis in about["axes"].items()}
+    return xarray.Dataset(found, coords={"asset": names, **axes})

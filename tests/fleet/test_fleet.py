@@ -47,6 +47,7 @@ def test_an_asset_of_a_fleet_is_that_site_alone(tmp_path: Path) -> None:
     assert float(plans["home_power"].sel(asset="home3")[1]) == pytest.approx(1.5 * factor)
     assert found["objective"]["value"] == pytest.approx(float(plans["objective"].sum()))
     assert list(plans["battery_charge"].dims) == ["asset", "T"]
+    assert plans["T"][1] - plans["T"][0] == np.timedelta64(1, "h")
     assert verify_fleet(tmp_path / "out") == []
 
 
