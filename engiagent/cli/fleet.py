@@ -33,6 +33,7 @@ from engiagent.scale import Spread
 @click.option(
     "--memory-limit", type=POSITIVE, metavar="MB", help="What one asset may take on its worker."
 )
+@click.option("--force", is_flag=True, help="Begin anew in a folder that holds something else.")
 @options.places
 @options.as_json
 def fleet(
@@ -42,6 +43,7 @@ def fleet(
     rounds: int,
     time_limit: float | None,
     memory_limit: float | None,
+    force: bool,
     workers: int | None,
     scheduler: str | None,
     as_json: bool,
@@ -61,7 +63,7 @@ def fleet(
     folder = out or Path("runs") / source.stem
     with moving_line() as line:
         spread = Spread(scheduler, workers, time_limit, memory_limit)
-        how = How(spread, gap=gap, rounds=rounds, on_text=line)
+        how = How(spread, gap=gap, rounds=rounds, on_text=line, force=force)
         found = run_fleet(described, folder, how)
     _tell(found)
     say(f"  written    {folder / SUMMARY}")
@@ -101,6 +103,8 @@ def _tell(found: Json) -> None:
     say(f"{found['title']}: {found['assets']} assets, {counts}", "bold")
     goal, bound = found["objective"], found["bound"]
     text = f"{number(goal['value'], goal['unit'])} ({goal['sense']})"
+    if found["unanswered"]:
+        text += f" of the {found['assets'] - len(found['unanswered'])} that answered"
     if bound is not None:
         text += f", bound {number(bound['value'], goal['unit'])}, gap {percent(bound['gap'])}"
     say(f"  objective  {text}")

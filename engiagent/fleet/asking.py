@@ -16,8 +16,6 @@ COLUMNS: Final = 200
 """Of assets whose plans are added up: the master's size does not grow with the fleet."""
 LARGEST: Final = 25_000
 """Variables of a group that shares: more take longer than they bring, by measurement."""
-ROOM: Final = 1e-9
-"""Share by which a plan may exceed what it is given of the shared limit: rounding."""
 
 
 class LeftOutError(Exception):
@@ -71,11 +69,11 @@ class Asked:
             answered &= outcome.ok
         return (found, prices) if answered else None
 
-    def within(self, state: Decomposition, limit: Floats) -> list[Ask]:
+    def within(self, state: Decomposition, periods: int) -> list[Ask]:
         """Return each asset with what the plans of a decomposition give it of the limit."""
         if math.isinf(state.cost):
             return []
-        most, shares = np.zeros((self.count, len(limit))), state.shares
+        most, shares = np.zeros((self.count, periods)), state.shares
         if state.plans is not None:
             most = state.plans[:, 1:]
             if shares is not None:
@@ -87,7 +85,6 @@ class Asked:
             found = self._answers([self.columns[k] for k in some], np.array(prices), True)
             for k, rows in zip(some, found, strict=True):
                 most[self.columns[k]] += share[k] * rows[:, 2:]
-        most += ROOM * (np.abs(most) + np.abs(limit).max() / self.count)
         pairs = zip(self.asked, most.tolist(), strict=True)
         return [ask._replace(most=part, prices=state.best) for ask, part in pairs]
 

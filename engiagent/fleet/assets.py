@@ -15,14 +15,15 @@ from scipy import sparse
 from engiagent.errors import EngiagentError, InputError
 from engiagent.fleet.description import Template
 from engiagent.formulations.program import Program, row_sums
-from engiagent.formulations.values import Floats
+from engiagent.formulations.values import Floats, Ints
 from engiagent.run.certify import certify
 from engiagent.solvers.highs import run_highs
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session_engines import ARRAYS, HighsEngine
 from engiagent.solvers.solution import to_arrays
 from engiagent.solvers.solving import solve
-from engiagent.study.live import Live, Setting
+from engiagent.study.live import Live, Setting, Variation
+from engiagent.units.unit import parse_unit
 from engiagent.verify.certificate import SEAL, seal_of
 
 Json = dict[str, Any]
@@ -63,6 +64,56 @@ class Group(NamedTuple):
     price: float  # of what they take beyond it
 
 
+class Limit(NamedTuple):
+    """The rows of the shared limit in a program, turned so that they are at most something.
+
+    Its measure has 1 as the largest factor, lest a limit in GWh be kept by a tolerance.
+    """
+
+    rows: slice
+    starts: Ints  # of each row's terms
+    columns: Ints
+    factors: Floats
+    at_most: Floats
+    scale: float  # the measure over the requirement's unit; negative for a lower limit
+    unit: str
+
+    @classmethod
+    def of(cls, program: Program, name: str) -> "Limit":
+        """Find it; InputError where there is none of that name, or it is no limit."""
+        known = {block.constraint_id: block for block in program.rows if not block.generated}
+        if name not in known:
+            expected = ", ".join(known)
+            raise InputError("the template has no such requirement", found=name, expected=expected)
+        block = known[name]
+        rows = slice(block.start, block.stop)
+        if block.start == block.stop:
+            raise InputError("the shared limit holds in no period", found=name, expected="a limit")
+        ends = program.row_lower[rows], program.row_upper[rows]
+        lower, upper = (bool(np.isfinite(end).all()) for end in ends)
+        if lower == upper:
+            expected = "quantities <= a limit, or >= one, in every period"
+            raise InputError("this is no limit on one side", found=name, expected=expected)
+        first, last = program.row_starts[block.start], program.row_starts[block.stop]
+        terms = slice(int(first), int(last))
+        factors = program.row_values[terms]
+        largest = float(np.abs(factors).max(initial=0.0)) or 1.0
+        scale = (1.0 if upper else -1.0) / largest
+        starts = program.row_starts[block.start : block.stop + 1] - first
+        places = program.row_columns[terms].copy()
+        at_most = scale * ends[int(upper)]
+        return cls(rows, starts, places, scale * factors, at_most, scale, block.unit)
+
+    def hold(self, program: Program, most: Floats) -> None:
+        """Let what a program takes be at most something else."""
+        end = program.row_upper if self.scale > 0 else program.row_lower
+        end[self.rows] = most / self.scale
+
+    def taken(self, x: Floats) -> Floats:
+        """Return what a plan takes, by period."""
+        return row_sums(self.starts, self.factors * x[self.columns])
+
+
 class Planner:
     """The template compiled once on a worker, with places that each asset fills."""
 
@@ -70,28 +121,53 @@ class Planner:
         places = [variation.name for variation in template.variations]
         setting = Setting(template.folder, isolate=False)
         self.template, self.live = template, Live(template.blueprint, places, setting)
-        self.sign = 1.0 if self.live.program.sense == "minimize" else -1.0
-        if template.limit is not None:
-            self._share(self.live.program, template.limit)
+        program, name = self.live.program, template.limit
+        self.sign = 1.0 if program.sense == "minimize" else -1.0
+        self.variations = [self._stated(item) for item in template.variations]
+        self.limit = None if name is None else self._shared(program, name)
 
-    def _share(self, program: Program, name: str) -> None:
-        """Take the rows of the shared limit, their matrix, and what they come to at most."""
-        if program.is_mip or not program.is_linear or program.goals:
-            found = "whole numbers, products or several goals in the template"
+    def _stated(self, item: Variation) -> Variation:
+        """Return a place with the unit of its column; InputError for a unit that it cannot have."""
+        if not item.factor and item.unit is None:
+            own = self.live.places[item.name].unit
+            if parse_unit(own).dimension != parse_unit("1").dimension:
+                text, expected = "the column has no unit", f"{item.name} [{own}]"
+                raise InputError(text, found=item.name, expected=expected)
+            item = replace(item, unit="1")
+        self.live.moved(item, 0.0)
+        return item
+
+    def _shared(self, program: Program, name: str) -> Limit:
+        """Return the shared limit; InputError where plans cannot share it."""
+        whole = [block.name for block in program.columns if block.kind != "continuous"]
+        if whole or not program.is_linear or program.goals:
+            found = f"whole numbers ({', '.join(whole)})" if whole else "products or several goals"
             text, expected = "a shared limit needs plans that can be mixed", "a linear programme"
-            raise InputError(text, found=found, expected=expected)
-        known = {block.constraint_id: block for block in program.rows if not block.generated}
-        if name not in known:
-            expected = ", ".join(known)
-            raise InputError("the template has no such requirement", found=name, expected=expected)
-        self.rows, self.unit = slice(known[name].start, known[name].stop), known[name].unit
-        self.limit = program.row_upper[self.rows].copy()
-        if np.isfinite(program.row_lower[self.rows]).any() or not np.isfinite(self.limit).all():
-            raise InputError("this is no upper limit", found=name, expected="quantities <= a limit")
-        self.starts = program.row_starts[self.rows.start : self.rows.stop + 1]
-        self.terms = slice(int(self.starts[0]), int(self.starts[-1]))
-        self.columns = program.row_columns[self.terms].copy()
-        self.factors = program.row_values[self.terms].copy()
+            if not self.template.is_one_way:
+                raise InputError(text, found=found, expected=expected)
+            why = "a price below 0, or an export that earns more than import costs"
+            raise InputError(text, found=f"{found}, since there is {why}", expected=expected)
+        soft = {c.constraint_id for c in self.template.blueprint.core.constraints if c.penalty}
+        if name in soft:
+            text, expected = "a shared limit cannot be broken at a price", "one without a penalty"
+            raise InputError(text, found=name, expected=expected)
+        return Limit.of(program, name)
+
+    def require_shared(self, values: Values) -> None:
+        """Raise InputError where the shared limit depends on what the table fills."""
+        if self.limit is not None:
+            self._limit_in(self.live.program_at(self.numbers(values)))
+
+    def _limit_in(self, program: Program) -> Limit:
+        assert self.limit is not None
+        assert self.template.limit is not None
+        found = Limit.of(program, self.template.limit)
+        pairs = (found.at_most, self.limit.at_most), (found.factors, self.limit.factors)
+        if not all(np.array_equal(*pair) for pair in pairs):
+            name, expected = self.template.limit, "a limit that is the same for all"
+            said = "the shared limit depends on what the table fills"
+            raise InputError(said, found=name, expected=expected)
+        return found
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -107,50 +183,57 @@ class Planner:
         about["units"] = {name: a.attrs.get("units") or "1" for name, a in series.items()}
         about["axes"] = {k: list(map(str, v.values)) for k, v in axes.items() if k in used}
         about["types"] = {k: str(axes[k].values.dtype) for k in about["axes"]}
-        if self.template.limit is not None:
-            about["limit"] = {"name": self.template.limit, "unit": self.unit}
-            about["limit"]["at_most"] = self.limit.tolist()
+        if self.limit is not None:
+            about["limit"] = {"name": self.template.limit, "unit": self.limit.unit}
+            about["limit"] |= {"end": (self.limit.at_most / self.limit.scale).tolist()}
+            about["limit"] |= {"is_lower": self.limit.scale < 0, "terms": self._terms()}
         lists = dict.fromkeys(series, pa.list_(pa.float64()))
         return pa.schema(FIELDS | lists, {ABOUT: json.dumps(about)})
 
+    def _terms(self) -> list[Json]:
+        """Return how what is taken comes from the series of a plan; none where they lack some."""
+        limit, program = self.limit, self.live.program
+        assert limit is not None
+        rows = np.repeat(np.arange(limit.at_most.size), np.diff(limit.starts))
+        found: list[Json] = []
+        for block in (b for b in program.columns if not b.generated):
+            own = (limit.columns >= block.start) & (limit.columns < block.stop)
+            places = limit.columns[own] - block.start
+            places = places if block.positions is None else block.positions[places]
+            about = {
+                "rows": rows[own],
+                "places": places,
+                "factors": limit.factors[own] / limit.scale,
+            }
+            found.append({"series": block.name, **{k: v.tolist() for k, v in about.items()}})
+        return found if sum(len(f["rows"]) for f in found) == limit.columns.size else []
+
     def numbers(self, values: Values) -> dict[str, Floats]:
         """Return the numbers at the template's places for an asset."""
-        pairs = zip(self.template.variations, values, strict=True)
+        pairs = zip(self.variations, values, strict=True)
         return {item.name: self.live.moved(item, value) for item, value in pairs}
 
     def program(self, ask: Ask) -> Program:
         """Return the program of an asset, of which the shared limit is what it is given."""
-        program = self.live.program_at(self.numbers(ask.values))
-        if self.template.limit is None:
-            return program
-        self._require_limit(program)
-        upper = program.row_upper.copy()
-        upper[self.rows] = ask.most or math.inf
-        return replace(program, row_upper=upper)
-
-    def _require_limit(self, program: Program) -> None:
-        factors = program.row_values[self.terms]
-        if (program.row_upper[self.rows] != self.limit).any() or (factors != self.factors).any():
-            raise EngiagentError(f"{self.template.limit} depends on what the table fills")
+        program = _copied(self.live.program_at(self.numbers(ask.values)))
+        if self.limit is not None:
+            most = np.array(ask.most) if ask.most else np.full(self.limit.at_most.size, math.inf)
+            self._limit_in(self.live.program).hold(program, most)
+        return program
 
     @contextmanager
-    def _at_prices(self, values: Values, each: Floats) -> Iterator[tuple[Program, Floats]]:
+    def _at_prices(self, values: Values, prices: Floats) -> Iterator[tuple[Program, Limit, Floats]]:
         """Yield the program of an asset that pays for what it takes, and its costs without that."""
         program = self.live.program_at(self.numbers(values))
-        self._require_limit(program)
-        cost = program.cost.copy()
-        np.add.at(program.cost, self.columns, self.sign * self.factors * each)
-        program.row_upper[self.rows] = math.inf
+        limit, cost = self._limit_in(program), program.cost.copy()
+        each = np.repeat(prices, np.diff(limit.starts))
+        np.add.at(program.cost, limit.columns, self.sign * limit.factors * each)
+        limit.hold(program, np.full(len(prices), math.inf))
         try:
-            yield program, cost
+            yield program, limit, cost
         finally:
-            program.cost[:], program.row_upper[self.rows] = cost, self.limit
-
-    def taken(self, x: Floats) -> list[float]:
-        """Return what a plan takes of the shared limit in each period."""
-        if self.template.limit is None:
-            return []
-        return list(map(float, row_sums(self.starts, self.factors * x[self.columns])))
+            program.cost[:] = cost
+            limit.hold(program, limit.at_most)
 
     def solved(self, program: Program) -> tuple[SolverResult, Floats]:
         """Return the best plan of a program; EngiagentError when there is none."""
@@ -165,21 +248,21 @@ class Planner:
         All are of a minimisation; who has no plan is named with why. Each solve starts from where
         the one before it in the block ended: what is found depends on the block alone.
         """
-        each, engine = np.repeat(block.prices, np.diff(self.starts)), None
+        engine, prices = None, np.array(block.prices)
         rows, lost = [], {}
         for name, values in zip(block.names, block.values, strict=True):
             try:
-                with self._at_prices(values, each) as (program, cost):
+                with self._at_prices(values, prices) as (program, limit, cost):
                     if engine is None or engine.program is not program:
                         engine = HighsEngine(program, SolveOptions())
                     result = engine.solve()
                     if result.x is None or result.bound is None:
                         raise EngiagentError(f"{result.status}: {result.reason}")
                     own = self.sign * (float(cost @ result.x) + program.offset)
-                    rows.append([own, self.sign * result.bound, *self.taken(result.x)])
+                    rows.append([own, self.sign * result.bound, *limit.taken(result.x)])
             except EngiagentError as error:
                 lost[name], engine = str(error), None
-        found = np.reshape(rows, (len(rows), 2 + self.limit.size))
+        found = np.reshape(rows, (len(rows), 2 + prices.size))
         found = found if block.each else found.sum(axis=0, keepdims=True)
         return {"rows": found.tolist(), "lost": lost}
 
@@ -188,12 +271,15 @@ class Planner:
 
         One linear programme of all its assets; all are as of a minimisation.
         """
-        own = [_copied(self.program(Ask("", values))) for values in group.values]
-        width, periods, count = own[0].column_count, self.limit.size, len(own)
-        parts = [(p.row_values, p.row_columns, p.row_starts) for p in own]
-        alone = sparse.block_diag([sparse.csr_array(p, (len(p[2]) - 1, width)) for p in parts])
-        about: Any = (self.factors, self.columns, self.starts - self.starts[0])
-        flows = [sparse.csr_array(about, (periods, width))] * count
+        own, flows, limits, periods = [], [], [], len(group.most)
+        for values in group.values:
+            own.append(self.program(Ask("", values)))
+            limits.append(limit := self._limit_in(self.live.program))
+            about: Any = (limit.factors, limit.columns, limit.starts)
+            flows.append(sparse.csr_array(about, (periods, own[-1].column_count)))
+        parts: list[Any] = [(p.row_values, p.row_columns, p.row_starts) for p in own]
+        shapes = [(p.row_starts.size - 1, p.column_count) for p in own]
+        alone = sparse.block_diag(list(map(sparse.csr_array, parts, shapes)))
         matrix = sparse.block_array(
             [[alone, None], [sparse.hstack(flows), -sparse.eye_array(periods)]], format="csr"
         )
@@ -204,7 +290,7 @@ class Planner:
             cost=np.concatenate([*cost, np.full(periods, group.price)]),
             column_lower=np.concatenate([*(p.column_lower for p in own), np.zeros(periods)]),
             column_upper=np.concatenate([*(p.column_upper for p in own), endless]),
-            integrality=np.zeros(count * width + periods, dtype=bool),
+            integrality=np.zeros(matrix.shape[1], dtype=bool),
             row_starts=matrix.indptr,
             row_columns=matrix.indices,
             row_values=matrix.data,
@@ -215,21 +301,27 @@ class Planner:
         x = run.point() if run.status == "kOptimal" else None
         if x is None:
             raise EngiagentError(f"HiGHS ends the programme of a group with {run.status}")
-        plans = x[: count * width].reshape(count, width)
-        costs = [self.sign * p.objective_at(x) for p, x in zip(own, plans, strict=True)]
-        rows = [[float(c), *self.taken(plan)] for c, plan in zip(costs, plans, strict=True)]
+        plans = np.split(x, np.cumsum([p.column_count for p in own]))[:-1]
+        rows = [
+            [self.sign * p.objective_at(plan), *limit.taken(plan).tolist()]
+            for p, limit, plan in zip(own, limits, plans, strict=True)
+        ]
         prices = np.maximum(-run.duals()[0][-periods:], 0.0)
         return {"rows": rows, "prices": prices.tolist()}
 
     def planned(self, ask: Ask) -> Json:
         """Return the row of a plan."""
         program = self.program(ask)
+        limit = None if self.limit is None else self._limit_in(self.live.program)
         result, x = self.solved(program)
         if ask.most:
             reason = "the best that takes no more of the shared limit than it is given"
             no: Json = dict.fromkeys(("row_dual", "column_dual", "bound", "gap"))
             result = replace(result, status="feasible", reason=reason, **no)
         arrays, blueprint = to_arrays(program, result), self.live.at(self.numbers(ask.values))
+        rules = blueprint.core.constraints  # the shared one is not each asset's own
+        alone = tuple(rule for rule in rules if rule.constraint_id != self.template.limit)
+        blueprint = blueprint.with_core(constraints=alone)
         about: Json = {"folder": self.template.folder, "name": ask.name}
         certificate = certify(None, arrays, blueprint, **about)
         row: Json = {
@@ -237,7 +329,7 @@ class Planner:
             "certificate": certificate.to_json(),
             "objective": (certificate.objective or {}).get("value"),
             "bound": (certificate.bound or {}).get("value"),
-            "taken": self.taken(x),
+            "taken": [] if limit is None else (limit.taken(x) / limit.scale).tolist(),
         }
         if ask.most:  # of the asset with its part of the prices
             [found] = self.priced(Block((ask.name,), (ask.values,), ask.prices))["rows"]

@@ -36,7 +36,7 @@ STEP: Final = 0.1
 """By how much that share changes from round to round."""
 NEGLIGIBLE: Final = 1e-9
 EXCESS: Final = 1e-7
-"""Share of the limit that counts as none."""
+"""Share of the limit, or of what is taken at no price, that counts as none."""
 DEAR: Final = 1e3
 """Times its first price that excess costs at most; far above that HiGHS does not come back."""
 WORTH: Final = 0.9
@@ -121,6 +121,7 @@ class Decomposition:
     cost: float = math.inf  # of the best plans within the limit
     excess: float = math.inf  # over the limit, of the last plans
     rounds: int = 0
+    is_hopeless: bool = False  # whether no mix keeps the limit, however dear excess is
     # cost of and what is taken by the plans of the last exchange (assets, 1 + periods), if any
     plans: Floats | None = None
     # of these plans and of those at each of the prices in the best mix (1 + prices, columns); None
@@ -146,17 +147,19 @@ class Decomposer:
     on_round: Callable[[Decomposition], None]
     state: Decomposition = field(default_factory=Decomposition)
     found: list[Floats] = field(default_factory=list)  # what was answered at each of the prices
+    size: float = 1.0  # of what is limited
 
     def run(self) -> Decomposition:
         """Return plans that keep the limit, and a bound on what is best."""
-        self._ask(np.zeros(self.limit.size))
+        taken = self._ask(np.zeros(self.limit.size))
+        self.size = float(np.abs([self.limit, taken]).max()) or 1.0
         self._exchange()
         if self.state.gap > self.gap and self.state.rounds < self.rounds:
             self._mix()
         return self.state
 
     def _is_excess(self, excess: float) -> bool:
-        return excess > EXCESS * max(float(np.abs(self.limit).max()), 1.0)
+        return excess > EXCESS * self.size
 
     def _ask(self, prices: Floats) -> Floats:
         """Ask all assets at prices; return what is taken."""
@@ -233,6 +236,7 @@ class Decomposer:
                 state.cost, state.shares = cost, shares / shares.sum(axis=0)
         elif cost - state.bound <= self.gap * max(abs(cost), 1e-9):
             if master.penalty > DEAR * self.price:
+                state.is_hopeless = True
                 return None
             prices = master.solve(times=10.0)[1]
         return prices

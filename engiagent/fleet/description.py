@@ -32,12 +32,14 @@ class Template:
     variations: tuple[Variation, ...]  # the places that the table fills
     limit: str | None  # the requirement that holds for all assets together
     identity: str  # what the results of an asset depend on besides its own row
+    is_one_way: bool  # whether a price makes grids and stores go one way at a time
 
 
 @dataclass(frozen=True)
 class Fleet:
     """What a fleet's file states, read."""
 
+    path: Path
     title: str
     template: Template
     names: tuple[str, ...]  # of the assets
@@ -45,16 +47,18 @@ class Fleet:
     inputs: Mapping[str, str]  # SHA-256 of every file by name
 
     @classmethod
-    def load(cls, path: Path) -> "Fleet":
+    def load(cls, path: str | Path) -> "Fleet":
         """Read a fleet's file; InputError with the place of what is wrong."""
-        folder, allowed = path.parent, FIELDS | OPTIONAL
+        path, allowed = Path(path), FIELDS | OPTIONAL
+        folder = path.parent
         raw = open_inside(folder, path.name)
         stated = loads_yaml(raw.decode("utf-8", errors="replace"), path.name)
         given = stated if isinstance(stated, Mapping) else {}
         wrong = [name for name, value in given.items() if not isinstance(value, str)]
         if wrong or not {*FIELDS} <= {*given} <= {*allowed}:
             expected = ", ".join(f"{name}: {what}" for name, what in allowed.items())
-            raise InputError("this is no fleet", path.name, found=str(stated), expected=expected)
+            found = ", ".join(map(str, wrong or given)) or "no mapping"
+            raise InputError("this is no fleet", path.name, found=found, expected=expected)
         source, table = given["template"], read_table(folder, given["assets"])
         files = {path.name: sha256_bytes(raw), source: sha256_bytes(open_inside(folder, source))}
         plant = not Blueprint.is_in(folder / source)
@@ -63,12 +67,21 @@ class Fleet:
         names = table.column(NAME)
         columns = [column for column in table.columns.values() if column.name != names.name]
         variations, limit = tuple(map(_variation, columns)), given.get("shared_limit")
+        for place in (item.name for item in variations):
+            if sum(item.name == place for item in variations) > 1:
+                headers = ", ".join(c.header for c in columns if c.name.startswith(place))
+                said = f"two columns fill {place}"
+                raise InputError(said, given["assets"], found=headers, expected="one")
         identity = f"{of.sha256} {data} {variations} {limit}"
-        template = Template(of, folder.resolve(), variations, limit, identity)
-        values = np.column_stack([column.numbers() for column in columns or [names]])
+        one_way = any("exclusive_on" in (c.options or {}) for c in of.core.components)
+        template = Template(of, folder.resolve(), variations, limit, identity, one_way)
+        numbers = [column.numbers() for column in columns]
+        values = np.column_stack(numbers) if numbers else np.zeros((len(names.texts()), 0))
         files |= {**data, given["assets"]: table.sha256}
         title = given.get("title", path.stem)
-        return cls(title, template, _names(names), values, dict(sorted(files.items())))
+        return cls(
+            path.resolve(), title, template, _names(names), values, dict(sorted(files.items()))
+        )
 
 
 def _names(column: TableColumn) -> tuple[str, ...]:

@@ -56,7 +56,10 @@ class Digest:
         self.margins: dict[str, Json] = {}
         self.roots: list[str] = []
         self.objective = self.bound = 0.0
-        self.taken: Floats = np.zeros(())  # of the shared limit, in each period
+        # taken, gross: of the shared limit in each period, the latter without signs
+        self.taken: Floats = np.zeros(())
+        self.gross: Floats = np.zeros(())
+        self.names: Counter[str] = Counter()
 
     def add(self, rows: Sequence[Json], schema: pa.Schema) -> None:
         """Take the rows of the next part."""
@@ -65,6 +68,7 @@ class Digest:
         for row in rows:
             asset, verdict = row["asset"], row["verdict"]
             self.counts[verdict or FAILED] += 1
+            self.names[asset] += 1
             if verdict is None:
                 self.unanswered.append({"asset": asset, "reason": row["reason"]})
                 continue
@@ -72,6 +76,7 @@ class Digest:
             self.objective += row["objective"] or 0.0
             self.bound += math.nan if row["bound"] is None else row["bound"]
             self.taken = self.taken + np.array(row["taken"])
+            self.gross = self.gross + np.abs(row["taken"])
             levels = json.loads(row["certificate"])["levels"]
             for check in levels.get("algebra", {}).get("checks", ()):
                 worst, known = check.get("worst") or {}, self.margins.get(check["id"])
@@ -98,19 +103,24 @@ class Digest:
         }
         found["objective"]["value"] = value = self.objective
         bound, method = self.bound, "sum of the bounds that the checker proves for each asset"
+        sign = -1.0 if self.about.get("sense") == "maximize" else 1.0
         if "limit" in self.about:
-            limit, at = np.array(self.about["limit"]["at_most"]), np.array(prices)
-            margin = float((limit - self.taken).min())
-            holds = margin >= -TOLERANCE * max(float(np.abs(limit).max()), 1.0)
-            about = {"margin": margin, "holds": holds and bool(self.answered), "prices": prices}
-            found["shared_limit"] = self.about["limit"] | about
-            sign = 1.0 if self.about["sense"] == "minimize" else -1.0
-            proven = at.size == limit.size and at.min() >= 0
-            bound = bound - sign * float(at @ limit) if proven else math.nan
+            about, at = self.about["limit"], np.array(prices)
+            side = -1.0 if about["is_lower"] else 1.0
+            end = side * np.array(about["end"])
+            margin = float((end - side * self.taken).min())
+            small = TOLERANCE * float(np.maximum(np.abs(end), self.gross).max())
+            is_kept = margin >= -small and self.answered > 0
+            found["shared_limit"] = {key: about[key] for key in ("name", "unit", "end", "is_lower")}
+            found["shared_limit"] |= {"margin": margin, "holds": is_kept, "prices": prices}
+            proven = at.size == end.size and at.min() >= 0
+            bound = bound - sign * float(at @ end) if proven else math.nan
             method = "Lagrangian, from the bounds with prices that solvers prove for each asset"
-        gap = abs(value - bound) / max(abs(value), 1e-9)
+        gap = sign * (value - bound) / max(abs(value), 1e-9)
+        if gap < -TOLERANCE:  # no bound on these plans
+            bound = math.nan
         known = self.answered > 0 and math.isfinite(bound)
-        found["bound"] = {"value": bound, "gap": gap, "method": method} if known else None
+        found["bound"] = {"value": bound, "gap": max(gap, 0.0), "method": method} if known else None
         return found
 
 
@@ -122,12 +132,13 @@ def read_summary(folder: Path) -> Json:
     return found
 
 
-def verify_fleet(folder: Path) -> list[str]:
+def verify_fleet(folder: str | Path) -> list[str]:
     """Return what does not hold of a stored fleet; nothing is solved.
 
     The seals of summary, rows and certificates, and all that the summary states of the rows, which
     is computed again.
     """
+    folder = Path(folder)
     stated, digest = read_summary(folder), Digest()
     content = {key: value for key, value in stated.items() if key != SEAL}
     wrong = [] if seal_of(content) == stated.get(SEAL) else ["the seal of the summary"]
@@ -135,7 +146,11 @@ def verify_fleet(folder: Path) -> list[str]:
         part = pq.read_table(file)
         rows = part.to_pylist()
         digest.add(rows, part.schema)
-        wrong += [f"the row of {row['asset']}" for row in rows if not _is_whole(row)]
+        limit = json.loads(part.schema.metadata[ABOUT]).get("limit")
+        wrong += [f"the row of {row['asset']}" for row in rows if not _is_whole(row, limit)]
+    wrong += [f"{name}, which stands twice" for name, n in digest.names.items() if n > 1]
+    if digest.names.total() != stated.get("assets"):
+        wrong.append(f"the number of assets, which is {digest.names.total()}")
     for name, value in digest.stated((stated.get("shared_limit") or {}).get("prices", ())).items():
         other = stated.get(name)
         if name == "shared_limit" and isinstance(other, dict):
@@ -144,20 +159,31 @@ def verify_fleet(folder: Path) -> list[str]:
     return wrong
 
 
-def _is_whole(row: Json) -> bool:
+def _is_whole(row: Json, limit: Json | None) -> bool:
+    """Whether seals, verdict, objective, bound and what is taken are those of the plan."""
     certificate = json.loads(row["certificate"] or "{}")
-    goal = (certificate.get("objective") or {}).get("value")
-    stated = row["verdict"], row["objective"]
+    goal, bound = ((certificate.get(key) or {}).get("value") for key in ("objective", "bound"))
     own = [item for item in (row, certificate) if item]
     sealed = all(seal_of({k: v for k, v in o.items() if k != SEAL}) == o[SEAL] for o in own)
-    return sealed and stated == (certificate.get("verdict"), goal)
+    is_same = (row["verdict"], row["objective"]) == (certificate.get("verdict"), goal)
+    if limit is None or not certificate:  # under a limit the bound is one with prices
+        return sealed and is_same and (limit is not None or row["bound"] == bound)
+    taken = np.zeros(len(limit["end"]))
+    for part in limit["terms"]:
+        series = np.array(row[part["series"]], dtype=np.float64)
+        np.add.at(taken, part["rows"], np.array(part["factors"]) * series[part["places"]])
+    close = np.allclose(taken, row["taken"], rtol=1e-9, atol=1e-9 * (1 + np.abs(taken).max()))
+    return bool(sealed and is_same and (close or not limit["terms"]))
 
 
-def open_plans(folder: Path) -> "xarray.Dataset":
-    """Return all plans of a fleet with the coordinates ``asset`` and those of the template."""
+def open_plans(folder: str | Path) -> "xarray.Dataset":
+    """Return all plans of a fleet with the coordinates ``asset`` and those of the template.
+
+    Times are UTC.
+    """
     import xarray
 
-    table = pq.read_table(folder / PLANS)
+    table = pq.read_table(Path(folder) / PLANS)
     about, names = json.loads(table.schema.metadata[ABOUT]), table["asset"].to_pylist()
     known = table["verdict"].is_valid().to_numpy()
     found: Json = {n: ("asset", table[n].to_numpy()) for n in ("objective", "bound")}

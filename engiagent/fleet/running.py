@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engiagent import __version__
+from engiagent.errors import InputError
 from engiagent.fleet import results
 from engiagent.fleet.asking import Asked, LeftOutError
-from engiagent.fleet.assets import Ask, Json, Planner, answer
+from engiagent.fleet.assets import Ask, Json, Limit, Planner, answer
 from engiagent.fleet.coupled import Decomposer, Decomposition
 from engiagent.fleet.description import Fleet
 from engiagent.io.files import write_atomic
@@ -25,6 +25,8 @@ from engiagent.scale.work import Job
 from engiagent.verify.certificate import SEAL, seal_of
 
 LEDGER: Final = "ledger.sqlite"
+HOLDER: Final = "fleet.txt"
+"""Holds the path of the fleet's file."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class How:
     gap: float = 1e-3  # between a coupled fleet's cost and its bound, relative to the cost
     rounds: int = 100  # of the price decomposition, at most
     on_text: Callable[[str], object] | None = None  # called with how far it is
+    force: bool = False  # begin anew in a folder that holds something else
 
 
 def run_fleet(fleet: Fleet, out: Path, how: How | None = None) -> Json:
@@ -43,12 +46,29 @@ def run_fleet(fleet: Fleet, out: Path, how: How | None = None) -> Json:
     Started again in the same folder, it goes on where it was cut off.
     """
     planner = Planner(fleet.template)  # refuses here what no worker could take
-    job, how = Job(answer, Planner, fleet.template), how or How()
+    for row in fleet.values[[0, -1]]:
+        planner.require_shared(tuple(row.tolist()))
+    job, how, out = Job(answer, Planner, fleet.template), how or How(), Path(out)
+    _claim(out, str(fleet.path), how.force)
     with (
         Ledger(out / LEDGER) as ledger,
         contextlib.closing(Runs(job, how.spread, ledger, fleet.template.identity)) as runs,
     ):
         return _Run(fleet, out, how, runs, planner).result()
+
+
+def _claim(out: Path, source: str, force: bool) -> None:
+    """Make a folder this fleet's; InputError where it holds something else."""
+    holder = out / HOLDER
+    known = holder.read_text("utf-8") if holder.exists() else None
+    if known != source and out.is_dir() and any(out.iterdir()):
+        if not force:
+            text = "the folder is not empty" if known is None else "the folder holds another fleet"
+            found, expected = known or str(next(out.iterdir()).name), "a new folder, or --force"
+            raise InputError(text, str(out), found=found, expected=expected)
+        (out / LEDGER).unlink(missing_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
+    write_atomic(holder, source)
 
 
 @dataclass
@@ -77,13 +97,18 @@ class _Run:
         """Return the summary."""
         asks: Iterable[Ask] = self.asked()
         notes, state = ["the numbers of the table count as given"], Decomposition()
-        if self.fleet.template.limit is not None:
-            state, asks = self.decomposed()
-            if math.isinf(state.cost):
-                why = "no plans of all assets keep the shared limit"
-                notes.append(f"{why}; the least excess that was found is {state.excess:.6g}")
+        limit = self.planner.limit
+        if limit is not None:
+            state, asks = self.decomposed(limit)
+            if math.isinf(state.cost) and state.rounds:
+                why = f"no plans that keep the shared limit were found in {state.rounds} rounds"
+                if state.is_hopeless:
+                    why = "no mix of plans keeps the shared limit, however dear excess is"
+                least = f"{state.excess / abs(limit.scale):.6g} {limit.unit}"
+                notes.append(f"{why}; the last plans exceed it by up to {least}")
                 self.left_out |= dict.fromkeys((ask.name for ask in self.asked()), why)
-        stated = self.written(self.runs.map(asks)).stated(state.best)
+        prices = [] if limit is None else [p * abs(limit.scale) for p in state.best]
+        stated = self.written(self.runs.map(asks)).stated(prices)
         if "shared_limit" in stated:
             stated["shared_limit"]["rounds"] = state.rounds
         content: Json = {"schema": results.SCHEMA, "engiagent": __version__, "notes": notes}
@@ -97,8 +122,9 @@ class _Run:
         """Write the plans as they come, and return what they come to."""
         digest, folder = results.Digest(), self.out / results.PLANS
         rows: list[Json] = []
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob("part-*.parquet"):
+            old.unlink()
         for done, name in enumerate(self.fleet.names, 1):
             reason = self.left_out.get(name)
             outcome = next(found) if reason is None else Outcome(0, "error", reason=reason)
@@ -113,18 +139,18 @@ class _Run:
                 self.say(f"{done} of {len(self.fleet.names)} assets")
         return digest
 
-    def decomposed(self) -> tuple[Decomposition, list[Ask]]:
+    def decomposed(self, limit: Limit) -> tuple[Decomposition, list[Ask]]:
         """Return plans that keep the limit, and what each asset is asked for within it.
 
         Who does not answer is left out, by name, and the rounds begin again without them.
         """
         price = 10 * float(np.abs(self.planner.live.program.cost).max(initial=0.0)) or 1.0
-        how, limit = self.how, self.planner.limit
+        how, most = self.how, limit.at_most
         while asked := list(self.asked()):
             assets = Asked(self.runs, asked, how.spread, price, self.planner)
             try:
-                state = Decomposer(assets, limit, price, how.gap, how.rounds, self._tell).run()
-                return state, assets.within(state, limit)
+                state = Decomposer(assets, most, price, how.gap, how.rounds, self._tell).run()
+                return state, assets.within(state, most.size)
             except LeftOutError as error:
                 self.left_out |= error.reasons
         return Decomposition(), []

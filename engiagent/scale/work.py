@@ -27,8 +27,12 @@ class Spread:
     def __post_init__(self) -> None:
         limited = self.seconds is not None or self.memory_mb is not None
         if (self.workers is not None and self.scheduler) or (self.workers == 0 and limited):
+            given = {"workers": self.workers, "scheduler": self.scheduler, "limits": limited}
+            found = ", ".join(
+                f"{name} {value}" for name, value in given.items() if value is not None
+            )
             expected = "workers or a scheduler, which exclude each other; for limits 1 worker"
-            raise InputError("wrong place for runs", found=str(self), expected=expected)
+            raise InputError("wrong place for runs", found=found, expected=expected)
 
     def is_here(self, count: int) -> bool:
         """Whether so many tasks run one after the other in this process."""

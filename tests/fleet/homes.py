@@ -62,7 +62,8 @@ def whole(fleet: Fleet, method: str = "highs", seconds: float | None = None) -> 
     TimeoutError when it takes longer.
     """
     planner = Planner(fleet.template)
-    rows = np.r_[planner.rows]
+    assert planner.limit is not None
+    rows, scale = np.r_[planner.limit.rows], planner.limit.scale
     blocks, flows, parts = [], [], []
     for values in fleet.values.tolist():
         program = planner.program(Ask("", tuple(values)))
@@ -70,12 +71,12 @@ def whole(fleet: Fleet, method: str = "highs", seconds: float | None = None) -> 
         matrix = sp.csr_array(data, (program.row_starts.size - 1, program.cost.size)).copy()
         own = np.setdiff1d(np.arange(matrix.shape[0]), rows)
         blocks.append(matrix[own])
-        flows.append(matrix[rows])
+        flows.append(scale * matrix[rows])
         limits = [np.array(end)[own] for end in (program.row_lower, program.row_upper)]
         about = (program.cost, program.column_lower, program.column_upper)
         parts.append([*(np.array(part) for part in about), *limits])
     cost, low, high, rows_low, rows_high = (np.concatenate(p) for p in zip(*parts, strict=True))
-    matrix, limit = sp.block_diag(blocks, format="csr"), planner.limit
+    matrix, limit = sp.block_diag(blocks, format="csr"), planner.limit.at_most
     above, below = np.isfinite(rows_high), np.isfinite(rows_low)
     upper = sp.vstack([matrix[above], -matrix[below], sp.hstack(flows)])
     ends = np.concatenate([rows_high[above], -rows_low[below], limit])
