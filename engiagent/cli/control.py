@@ -25,6 +25,7 @@ from engiagent.control.rivals import rival
 from engiagent.control.starting import MODEL
 from engiagent.control.starting import control as close
 from engiagent.environment.controllers import RULES
+from engiagent.environment.environment import unserved
 from engiagent.environment.interface import read_yaml
 from engiagent.environment.running import as_csv
 from engiagent.environment.signals import simulated
@@ -204,6 +205,8 @@ def _controlled(
     for text, other in found.items():
         if other.record is not None:
             files[f"against-{Path(text).stem}.csv"] = as_csv(other.record)
+            lacks = unserved(other.record, f"against {text}: ")
+            loop = replace(loop, notes=(*loop.notes, *lacks))
         if other.loop is not None:
             notes = f"{text}: {lead(other.loop)} {other.loop.stopped}".strip()
             loop = replace(loop, notes=(*loop.notes, notes))

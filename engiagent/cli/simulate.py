@@ -11,7 +11,7 @@ from engiagent.cli.options import file_option
 from engiagent.cli.output import moving_line, number, print_json, refuse_used, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
-from engiagent.environment.environment import BALANCE, Environment
+from engiagent.environment.environment import BALANCE, Environment, unserved
 from engiagent.environment.interface import Runs
 from engiagent.environment.running import DATA, SCHEMA, dated, read_forcing, run, write_record
 from engiagent.environment.signals import Connected, Signals, duration, open_simulated, simulated
@@ -91,7 +91,7 @@ def simulate(
             seed=seed,
             on_step=show and (lambda done, total: show(f"step {done} of {total}")),
         )
-    notes = list(getattr(unit, "notes", lambda: ())())
+    notes = [*getattr(unit, "notes", lambda: ())(), *unserved(data_set)]
     summary: dict[str, Any] = {"schema": SCHEMA, "plant": name, "steps": count}
     summary |= {"step_seconds": length}
     own = None

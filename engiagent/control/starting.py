@@ -20,7 +20,7 @@ from engiagent.control.closedloop import ClosedLoop, close
 from engiagent.control.horizon import End, Floats, read_series
 from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon
-from engiagent.environment.environment import Environment
+from engiagent.environment.environment import Environment, unserved
 from engiagent.environment.interface import Runs
 from engiagent.environment.running import read_series_by_name
 from engiagent.environment.signals import Connected, Signals, open_simulated, simulated
@@ -136,6 +136,7 @@ def control(
     loop = close(runner, steps, start, truth, None, keep=True, plans=certify, on_step=on_step)
     notes = [*_notes(runner, blueprint.core), *(linked.notes() if linked is not None else ())]
     log = None if linked is None else linked.log(begins)
+    notes += () if log is None else unserved(log)
     if linked is not None and isinstance(linked.plant, Connected):
         linked.plant.close()
     return replace(loop, notes=tuple(notes), plant=log)

@@ -219,7 +219,7 @@ def _self_consumption(site: Environment) -> Controller:
 
 
 def _thermostat(site: Environment) -> Controller:
-    """Heat zones at full power from the lower limit of their temperature to the upper one."""
+    """Heat zones at full power between limits of their temperature; see :func:`zone_limits`."""
     parts: list[Controller] = []
     control = Control(site.blueprint, site.folder)
     for zone in site.built.units:

@@ -1,6 +1,6 @@
 """A site that runs: a plant file with the physics of its components, in steps of any length."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,6 +46,8 @@ class Environment:
         self._reads = [(n, s.reads) for n, s in names.items() if s.reads is not None]
         driven = {n: s for n, s in names.items() if s.signal.role == "disturbance"}
         self._driven = {name: str(s.writes or s.reads) for name, s in driven.items()}
+        # On a bus of cold what takes gives heat, so that what is left over is what lacks.
+        self._cold = {unit.connections.get("cooling_bus") for unit in self.built.units}
         self._prices = [name for name, s in driven.items() if s.writes is None]
         edges = np.concatenate(([0.0], np.cumsum(self.built.units[0].hours))) * 3600.0
         self.duration = float(edges[-1])
@@ -130,7 +132,8 @@ class Environment:
         # The largest imbalance of a module, relative to what enters or leaves, or 1 kW. [-]
         scale = max(1.0, *map(abs, (*done.entered.values(), *done.left.values())))
         self.imbalance = max(self.imbalance, float(max(map(abs, done.imbalances.values())) / scale))
-        lacks = {f"{RESIDUAL}{bus}": -float(value) for bus, value in done.residuals.items()}
+        signs = {bus: 1.0 if bus in self._cold else -1.0 for bus in done.residuals}
+        lacks = {f"{RESIDUAL}{b}": signs[b] * float(v) for b, v in done.residuals.items()}
         return self._seen({**done.outputs, **done.state, **lacks, **prices})
 
     def _seen(self, values: Mapping[str, Any]) -> dict[str, float]:
@@ -210,3 +213,15 @@ class Environment:
     def begins(self) -> TimeAxis | None:
         """The axis of its periods, at whose beginning the first step begins."""
         return self.built.units[0].periods.root.axis
+
+
+def unserved(data: "xarray.Dataset", before: str = "") -> Iterator[str]:
+    """Yield a note, after some words, on each bus where energy was taken that nothing made."""
+    edges = data["instant"].values
+    hours = np.diff(edges) / (np.timedelta64(1, "h") if edges.dtype.kind == "M" else 3600.0)
+    for name in (str(name) for name in data if str(name).endswith(".unserved")):
+        power = np.where(data[name].values > 1e-6, data[name].values, 0.0)
+        if power.any():
+            much = f"{power @ hours:.4g} kWh (up to {power.max():.4g} kW)"
+            said = f"were taken that nothing made ({name})"
+            yield f"{before}{much} {said}: costs are too low and comfort too good by that"

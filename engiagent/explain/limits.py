@@ -127,6 +127,9 @@ class Limits:
     def _bound_softness(
         self, family: Family, values: Floats, block: ColumnBlock
     ) -> tuple[bool, str]:
+        bound = str(getattr(self.said.variables.get(family.name), family.side, ""))
+        if self.said.is_data(family) and "_max" not in bound:
+            return False, "it follows from given data, as the sun that there is"
         known = family.name in self.said.variables
         if not known or block.kind in ("binary", "semicontinuous"):
             return False, "a switch is on or off"

@@ -7,7 +7,7 @@ what it costs; what no rule sets, as curtailment or the size of a connection, th
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -43,6 +43,7 @@ class Control:
 
     blueprint: Blueprint
     folder: Path | None
+    broken: list[str] = field(default_factory=list)  # how the rule leaves limits, a clause each
 
     @cached_property
     def plant(self) -> Plant:
@@ -135,12 +136,13 @@ def thermostat(control: Control) -> Settings:
     """Yield what heaters draw, or heat pumps and boilers give, between the limits of their zones.
 
     Heating starts when its zone would fall below the lower limit, runs at full power until the
-    upper one is reached, and then stands until the zone has cooled down again.
+    upper one is reached, and then stands until the zone has cooled down again; see zone_limits.
     """
     control.refuse_others("thermostat", "thermal_zone", "heater", "emitter", *MACHINES)
     for zone in control.units("thermal_zone"):
         heating, limits = _heating(control, zone), zone_limits(control, zone.name)
-        heat = _heated(control.plant.of(zone), limits, heating)
+        heat, reached = _heated(control.plant.of(zone), limits, heating)
+        control.broken.extend(_broken(control, zone, reached))
         yield heating.owner, heating.word, heat / heating.gain
     if not control.units("thermal_zone"):
         said = "the rule thermostat has nothing to control"
@@ -180,6 +182,18 @@ def _heating(control: Control, zone: Dynamics) -> Heating:
 
 
 def zone_limits(control: Control, zone: str) -> tuple[Floats, Floats]:
+    """Return between which temperatures [degC] a thermostat keeps a zone, by period.
+
+    A lower limit applies to the periods that begin or end with it; without an upper one it is
+    just kept, and where there is none nothing is heated.
+    """
+    low, high = _demanded(control, zone)
+    low = np.maximum(low[:-1], low[1:])
+    high = np.where(np.isinf(high[1:]), high[:-1], high[1:])
+    return low, np.where(np.isinf(low) | np.isinf(high), low, high)
+
+
+def _demanded(control: Control, zone: str) -> tuple[Floats, Floats]:
     """Return between which temperatures [degC] requirements keep a zone, at every instant."""
     name = f"{zone}_temperature"
     elaboration = Elaboration(expand(control.blueprint).core, control.folder)
@@ -192,8 +206,20 @@ def zone_limits(control: Control, zone: str) -> tuple[Floats, Floats]:
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
-def _heated(zone: Unit, limits: tuple[Floats, Floats], heating: Heating) -> Floats:
-    """Return the heat [kW] that a zone gets between two limits."""
+def _broken(control: Control, zone: Dynamics, reached: Floats) -> Iterator[str]:
+    """Yield where a zone first leaves the limits of its requirements, if it does."""
+    low, high = (side[1:] for side in _demanded(control, zone.name))
+    off = np.flatnonzero(np.maximum(low - reached, reached - high) > 1e-6)
+    if off.size:
+        first = int(off[0])
+        side, limit = ("below", low) if reached[first] < low[first] else ("above", high)
+        at = [*control.plant.of(zone).periods.root.labels, "the end"][first + 1]
+        what = f"{reached[first]:.4g} degC at {at}, {side} its limit of {limit[first]:g} degC"
+        yield f"the rule leaves {zone.name} at {what}"
+
+
+def _heated(zone: Unit, limits: tuple[Floats, Floats], heating: Heating) -> tuple[Floats, Floats]:
+    """Return the heat [kW] that a zone gets between two limits, and what it reaches [degC]."""
     model, start, _ = zone_network([zone])
     hours, temperature = zone.hours, float(start[0])
     outside, gains = (
@@ -203,21 +229,18 @@ def _heated(zone: Unit, limits: tuple[Floats, Floats], heating: Heating) -> Floa
     scheme: Any = zone.scheme or "exact"
     steps = {step: model.discretise(step, scheme) for step in np.unique(hours).tolist()}
     least, most = heating.least + np.zeros(hours.size), heating.most
-    heat, runs = np.zeros(hours.size), False
-    for t, step in enumerate(hours.tolist()):
+    heat, reached, runs = np.zeros(hours.size), np.zeros(hours.size), False
+    for t, (step, low, high) in enumerate(zip(hours.tolist(), *limits, strict=True)):
         keep, drive = steps[step]
-        low, high = limits[0][t + 1], limits[1][t + 1]
-        if np.isinf(low) and np.isinf(high):  # as at the end of the last period
-            low, high = limits[0][t], limits[1][t]
         free = keep[0, 0] * temperature + drive[0] @ np.array([outside[t], gains[t]])
         runs = two_point(runs, free, low, high)
         if runs:
-            heat[t] = min(most[t], (high - free) / drive[0, 1]) if np.isfinite(high) else most[t]
+            heat[t] = min(most[t], (high - free) / drive[0, 1])
             if heat[t] < least[t]:  # the rest of the way is too short for its least part load
                 heat[t] = least[t] if free < low else 0.0
-        temperature = free + drive[0, 1] * heat[t]
+        reached[t] = temperature = free + drive[0, 1] * heat[t]
         runs = runs and temperature < high - 1e-9
-    return heat
+    return heat, reached
 
 
 RULES: Final[Mapping[str, Callable[[Control], Settings]]] = {
@@ -235,8 +258,9 @@ def with_rule(blueprint: Blueprint, rule: str, folder: Path | None) -> Blueprint
     """
     if rule not in RULES:
         raise InputError("there is no such rule", found=repr(rule), expected=" or ".join(RULES))
+    control = Control(blueprint, folder)
     try:
-        series = list(RULES[rule](Control(blueprint, folder)))
+        series = list(RULES[rule](control))
     except InputError:
         raise
     except EngiagentError as error:  # a size that is open, a slot that is not there
@@ -246,7 +270,8 @@ def with_rule(blueprint: Blueprint, rule: str, folder: Path | None) -> Blueprint
     core = document["core_model_elements"]
     patch = list(_patch(core, rule, series))
     report = core.setdefault("report", {})
-    case = {"name": BASELINE, "description": f"{UNDER_RULE}{rule}", "patch": patch}
+    about = "; ".join((f"{UNDER_RULE}{rule}", *control.broken))
+    case = {"name": BASELINE, "description": about, "patch": patch}
     report["cases"] = [*report.get("cases", ()), case]
     return Blueprint.from_dict(document)
 

@@ -208,7 +208,11 @@ def find_source(problem: Problem) -> Source | None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return what was expected of a name: the nearest one, else all of them."""
     names = list(known)
-    close = difflib.get_close_matches(name, names, 1, 0.6)
+    content = ("state_of_charge", "energy")  # of a store, by its model one or the other
+    close = [n for n in content if name in content and n in names]
+    alike = [n for n in names if n.endswith(name[name.rfind("_") :])]  # for x_max one with _max
+    close = close or difflib.get_close_matches(name, alike, 1, 0.5)
+    close = close or difflib.get_close_matches(name, names, 1, 0.6)
     if not close:  # the beginning or the end of a longer name
         close = [n for n in names if n.startswith(name) or n.endswith(name)][:1]
     return f"{close[0]!r}" if close else f"one of {', '.join(names) or 'none'}"

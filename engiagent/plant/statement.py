@@ -150,7 +150,7 @@ class Statement:
         made.cases = [case for case in cases if case["name"] != BASELINE]
         for case in (case for case in cases if case["name"] == BASELINE):
             if case.get("description", "").startswith(UNDER_RULE):
-                made.rule = case["description"].removeprefix(UNDER_RULE)
+                made.rule = case["description"].removeprefix(UNDER_RULE).partition(";")[0]
             for change in case["patch"]:
                 if change["path"].endswith("/components"):
                     left = {part["name"] for part in change["value"]}

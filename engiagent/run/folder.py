@@ -311,7 +311,8 @@ def _clear(path: Path, force: bool) -> None:
             str(path),
             expected="a new or an empty folder",
         )
-    if not force:
+    kept = [path / name for name in (BLUEPRINT, EXCHANGES, TRACEBACK)]  # none: nothing was read
+    if not force and (read_record(path)["state"] != "failed" or any(p.exists() for p in kept)):
         raise InputError(
             "the folder holds an earlier run", str(path), expected="a new folder, or --force"
         )

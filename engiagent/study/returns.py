@@ -64,6 +64,9 @@ def compared_cases(rows: Sequence[Mapping[str, Any]], core: Core) -> tuple[Mappi
             share = saved / abs(case["objective"]) if case["objective"] else None
             earned = _returns(saved, _spent(plan), _spent(case), core)
             case = {**case, "saving": saved, "saving_share": share, **earned}
+        said = case.get("description", "").partition("; ")[2] if case["case"] == BASELINE else ""
+        if said and case["status"] == "infeasible":  # which limit its rule leaves
+            case = {**case, "reason": f"{case['reason']}: {said}"}
         found.append(case)
     return tuple(found)
 

@@ -52,6 +52,20 @@ def test_an_earlier_run_is_replaced_by_request_only(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["my notes.txt", "run.json"]
 
 
+def test_a_run_that_failed_at_reading_gives_way_to_the_next(tmp_path: Path) -> None:
+    """What a model answered, or a blueprint, has to be kept."""
+    for kept in ("exchanges/0001.json", "blueprint.json"):
+        failed = create(tmp_path / kept)
+        failed.write("problem/problem.md", "a typo")
+        failed.finish("failed", None, "there is no column 'pric'")
+        again = create(tmp_path / kept)
+        assert sorted(p.name for p in again.path.iterdir()) == ["run.json"]
+        again.write(kept, "{}")
+        again.finish("failed", None, "the solver broke")
+        with pytest.raises(InputError, match="--force"):
+            create(tmp_path / kept)
+
+
 def test_a_file_or_a_link_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path)

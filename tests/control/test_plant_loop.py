@@ -267,6 +267,25 @@ def test_a_plant_that_loses_more_is_judged_by_what_it_showed(tmp_path: Path) -> 
     assert "The plant broke what its plan kept" in (again / "loop.html").read_text()
 
 
+def test_figures_that_are_too_good_by_heat_that_nothing_made_say_so(tmp_path: Path) -> None:
+    """7 kW of emitter behind 4.2 kW of heat pump: the rule takes 2.8 kW from nowhere."""
+    pump = "  pump: {model: heater, zone: living, electric_power_max: 2 kW, cop: 3}\n"
+    behind = (
+        "  pump: {model: heat_pump, bus: power, heat_bus: warm, rated_capacity: 4.2 kW, cop: 3}\n"
+        "  radiator: {model: emitter, heat_bus: warm, zone: living, power_max: 7 kW}\n"
+    )
+    assert pump in HOUSE
+    text = HOUSE.replace(pump, behind).replace("model: grid,", "model: grid, bus: power,")
+    (tmp_path / "plan.yaml").write_text(text)
+    given = ["--plant", "environment", "--steps", "12", "--against", "thermostat"]
+    found = told(tmp_path / "plan.yaml", *given, "--out", tmp_path / "out")
+    with (tmp_path / "out/against-thermostat.csv").open() as file:
+        lacks = sum(float(row["warm.unserved [kW]"]) for row in csv.DictReader(file))
+    assert lacks > 0
+    (note,) = [note for note in found["notes"] if "nothing made" in note]
+    assert note.startswith(f"against thermostat: {lacks:.4g} kWh (up to 2.8 kW) were taken")
+
+
 def test_where_the_plan_answers_nothing_is_off_and_nothing_broken() -> None:
     loop = house().control(12, progress=False)
     assert broken_limits(loop) == ()

@@ -377,6 +377,27 @@ def test_the_command_records_a_run(tmp_path: Path) -> None:
     assert first.startswith("2026-01-10T00:00:00,")
 
 
+@pytest.mark.parametrize(("machine", "bus"), [("heat_pump", "heat"), ("chiller", "cooling")])
+def test_energy_that_nothing_made_is_told(machine: str, bus: str, tmp_path: Path) -> None:
+    """3 kW of 8 kW over four hours; the bus of cold has the sign of the bus of heat."""
+    cop = "cop" if machine == "heat_pump" else "rated_cop"
+    (tmp_path / "plant.yaml").write_text(f"""
+horizon: {{start: 2026-01-12, step: 1 h, periods: 4}}
+components:
+  grid: {{model: grid, bus: power, import_price: 0.3 EUR/kWh}}
+  unit: {{model: {machine}, bus: power, {bus}_bus: wet, rated_capacity: 5 kW, {cop}: 4}}
+  hall: {{model: load, bus: wet, power: 8 kW}}
+goal: {{minimize: cost}}
+""")
+    arguments = ["simulate", str(tmp_path / "plant.yaml"), "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, [*arguments, "--step", "15min", "--json"])
+    assert result.exit_code == 0, result.output
+    (note,) = json.loads(result.stdout)["notes"]
+    assert note.startswith("12 kWh (up to 3 kW) were taken that nothing made (wet.unserved)")
+    assert note in " ".join(result.stderr.split())
+    assert json.loads((tmp_path / "out/simulation.json").read_text())["notes"] == [note]
+
+
 class Follower:
     """A room that becomes as warm as it is told to, in kelvin."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engiagent import Site
 from engiagent.blueprint.document import Blueprint
 from engiagent.explain import Explanation, explain
 from engiagent.explain.explanation import Proposal
@@ -135,6 +136,19 @@ def test_laws_balances_and_switches_never_give_way(
     assert laws & firm
     assert not changed(found) & (firm - {"vol"})
     assert all(m.reason for clash in found.clashes for m in clash.members)
+
+
+def test_more_sun_is_no_remedy_but_a_larger_connection_is() -> None:
+    site = Site("2026-06-01T02:00", "1 h", 4)
+    site.add("grid", "grid", import_power_max=[2.0, 2.0, 1.0, 2.0])
+    site.add("roof", "generator_profile", available_power=[0.0, 0.0, 0.5, 2.0])
+    site.add("hall", "load", power=3.0)
+    site.minimise_cost()
+    found = explain(site.blueprint())
+    assert found.kind == "infeasible"
+    assert changed(found) == {"grid_import"}
+    reasons = {m.name: m.reason for clash in found.clashes for m in clash.members}
+    assert "data" in reasons["roof_power"]
 
 
 def proposal_of(found: Explanation, name: str, kind: str) -> Proposal:

@@ -43,6 +43,7 @@ def test_an_error_says_where_and_what_would_be_right(
     ("requirement", "column", "words"),
     [
         ("grd.import[t] <= 8 kW", 6, "no component 'grd'.*'grid'"),
+        ("battery.energy[t] <= 8 kWh", 6, "no quantity 'energy'.*expected 'state_of_charge'"),
         ("grid.import[t] <= 8 kWh", 6, "kWh"),
         ("grid.import[t] <= 8 kkk", 26, "cannot read the unit"),
         ("grid.import[t] < 8 kW", 6, "<"),

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from engiagent import Site
+from engiagent.environment.controllers import ruled
+from engiagent.environment.environment import Environment
 from engiagent.errors import InputError
 from engiagent.plant import read_plant
 from tests.plant.plants import problem
@@ -128,6 +130,37 @@ def test_a_thermostat_stops_short_of_what_is_below_the_least_part_load(tmp_path:
         above += heats[-1] - 1
     cost = sum(price * heat / 3 for price, heat in zip(PRICES[1:], heats, strict=True))
     assert cases["baseline"]["objective"] == pytest.approx(cost)
+
+
+def by_hours(first: int, last: int) -> str:
+    """Return the zone with 2.1 kW of heat, its limits kept from an hour to one before the last."""
+    where = f'{{for: t in T, where: hour(t) >= {first} and hour(t) < {last}, must: "'
+    slow = ZONE.replace("electric_power_max: 3 kW", "electric_power_max: 0.7 kW")
+    limits = "20 degC <= room.temperature[t] <= 22 degC"
+    assert limits in slow
+    return slow.replace(limits, f'{where}{limits}"}}')
+
+
+def test_a_thermostat_is_off_while_no_limit_applies(tmp_path: Path) -> None:
+    """20 degC at 01:00, 20.55 and 21.1 after two hours that end or begin with a limit; then off."""
+    data = "\n".join(["price [EUR/kWh]", *map(str, PRICES)])
+    cases = answer_of(tmp_path, by_hours(2, 3), data)
+    assert cases["baseline"]["objective"] == pytest.approx(0.7 * (PRICES[1] + PRICES[2]))
+    plant = Environment.load(tmp_path / "plant.yaml")
+    record = plant.run(ruled("thermostat", plant), seconds=900)
+    power = record["heating.electric_power"].values.reshape(8, 4).mean(axis=1)
+    # At 01:00 it is not yet below 20 degC; a quarter of an hour later it is.
+    assert power == pytest.approx([0, 0.75 * 0.7, 0.7, 0, 0, 0, 0, 0])
+
+
+def test_a_rule_that_leaves_a_limit_says_which_and_when(tmp_path: Path) -> None:
+    """19 degC at 03:00, and 2.1 kW less 1 kW raise 2 kWh/K by 0.55 K; the plan heats before."""
+    data = "\n".join(["price [EUR/kWh]", *map(str, PRICES)])
+    cases = answer_of(tmp_path, by_hours(4, 6), data)
+    assert cases["base"]["status"] == "optimal"
+    assert cases["baseline"]["status"] == "infeasible"
+    said = "the rule leaves room at 19.55 degC at 2026-01-01T04:00, below its limit of 20 degC"
+    assert cases["baseline"]["reason"].endswith(said)
 
 
 SIZE = "energy_capacity: {between: [0 kWh, 30 kWh], costs: 3 EUR/kWh/a}"

@@ -13,7 +13,7 @@ import numpy as np
 
 from engiagent.blueprint import Blueprint
 from engiagent.control import control
-from engiagent.environment.environment import BALANCE, Environment
+from engiagent.environment.environment import BALANCE, Environment, unserved
 from engiagent.environment.running import SCHEMA, stamps_of, write_record
 from engiagent.environment.wear import wear
 from engiagent.errors import EngiagentError, InputError
@@ -138,7 +138,8 @@ def _run(
 
     optimal = plant.controllers("optimal")
     if not optimal:
-        return site.run(plant.controller(site), plant.periods, seed=seed, on_step=on_step), []
+        data = site.run(plant.controller(site), plant.periods, seed=seed, on_step=on_step)
+        return data, [*unserved(data)]
     hours = max(float(entry.get("horizon", 24.0)) for entry in optimal.values())
     loop = control(
         site.blueprint,
