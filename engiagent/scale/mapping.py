@@ -20,8 +20,8 @@ from engiagent.scale.work import DEFAULT, FEW, Job, Outcome, Spread, Task, outco
 if TYPE_CHECKING:
     from engiagent.scale.cluster import Cluster
 
-AHEAD: Final = 4_096  # tasks that may be done before the first that is not: what the driver holds
-MOST: Final = 256  # tasks in one message to a worker
+AHEAD: Final = 512  # tasks that may be done before the first that is not: what the driver holds
+MOST: Final = 128  # tasks in one message to a worker
 
 
 class Runs:
