@@ -24,6 +24,7 @@ from engiagent.readings.read import read
 from engiagent.run.certify import certify
 from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
 from engiagent.units.words import Conventions
@@ -289,6 +290,27 @@ def test_a_peak_is_paid_beside_the_cost(tmp_path: Path) -> None:
     whole = "12 EUR/kW*max(grid.import[t] for t in T) + sum(grid.import_cost[t] for t in T)"
     written = SMALL.replace("minimize: cost", f'minimize: "{whole}"')
     assert optimum(found, tmp_path) == pytest.approx(optimum(stated(tmp_path, written), tmp_path))
+
+
+@pytest.mark.parametrize("minus", ["cost - 0.3", "cost -0.3", "cost + -0.3", "cost\n  - 0.3"])
+def test_what_is_left_at_the_end_is_worth_what_the_goal_says(tmp_path: Path, minus: str) -> None:
+    """At 0.3 EUR/kWh the store is filled by energy that costs less, and no sign is held false."""
+    plant = """\
+horizon: {start: 2026-06-01, step: 1 h, periods: 2}
+components:
+  grid: {model: grid, import_price: [0.1 EUR/kWh, 0.2 EUR/kWh]}
+  shop: {model: load, power: 4 kW}
+  battery: {model: battery, energy_capacity: 10 kWh, charge_power_max: 5 kW,
+    discharge_power_max: 5 kW, initial_energy: 5 kWh}
+goal: {minimize: "MINUS EUR/kWh*battery.state_of_charge[end]"}
+"""
+    found = stated(tmp_path, plant.replace("MINUS", minus), block=True)
+    program = compile_blueprint(found, tmp_path)
+    result = solve(program, SolveOptions(), isolate=False)
+    assert result.objective == pytest.approx(0.1 * 9 + 0.2 * 4 - 0.3 * 10)
+    plan, text = to_dataset(program, result), Problem.load(tmp_path / "problem.md")
+    made = certify(text, plan, found, folder=tmp_path, name="site")
+    assert made.verdict == "certified", made.levels["data"]
 
 
 def test_what_is_paid_beside_the_cost_has_a_form_in_a_plant_file(tmp_path: Path) -> None:
