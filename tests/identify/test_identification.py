@@ -18,7 +18,7 @@ from engiagent.identify.identifying import Identified, identify
 from engiagent.identify.kalman import Record, filtered, likelihood, scored, simulated
 from engiagent.identify.machines import machine_map
 from engiagent.identify.measurements import Measurements, read_measurements
-from engiagent.identify.plantfile import inputs_csv, plant_text
+from engiagent.identify.plantfile import inputs_csv, machine_text, plant_text
 from engiagent.identify.residual import KINDS, extended, learnt
 from engiagent.identify.structures import STRUCTURES, Driver, Model
 from engiagent.models.buildings import HeatNetwork, Link, Node
@@ -324,6 +324,26 @@ def test_a_heat_pump_is_found_with_its_part_load() -> None:
     assert found.error == pytest.approx(0.01, rel=0.2)
     at = np.polynomial.polynomial.polyval(0.5, found.part_load)
     assert at == pytest.approx(0.9 + 0.15 - 0.05, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "stated", ["cop: 3", "carnot_fraction: 0.4", "cop_curve: [3, 0, 0, 0, 0, 0], rated_cop: 2"]
+)
+def test_what_was_found_replaces_the_performance_of_a_template(tmp_path: Path, stated: str) -> None:
+    source, heat = np.linspace(-8.0, 12.0, 100), np.tile([2.0, 5.0, 8.0, 4.0], 25)
+    found = machine_map("heat-pump", heat / (3.0 + 0.1 * source), heat, source, None)
+    text = (
+        "horizon: {start: 2026-01-12, step: 1 h, periods: 2}\n"
+        "components:\n"
+        "  grid: {model: grid, bus: power, import_price: 0.3 EUR/kWh}\n"
+        "  house: {model: load, bus: heat, power: 5 kW}\n"
+        f"  pump: {{model: heat_pump, bus: power, heat_bus: heat, rated_capacity: 6 kW, {stated},\n"
+        "    source_temperature: 10 degC, sink_temperature: 35 degC}\n"
+        "goal: {minimize: cost}\n"
+    )
+    (tmp_path / "plant.yaml").write_text(machine_text(found, "pump.csv", text), "utf-8")
+    plan = Site.load(tmp_path / "plant.yaml").solve(progress=False)
+    assert plan.objective == pytest.approx(2 * 0.3 * 5 / (3.0 + 0.1 * 10), rel=1e-3)
 
 
 def test_a_temperature_that_stood_still_gives_no_slope() -> None:
