@@ -290,7 +290,7 @@ def test_a_template_keeps_what_it_states(table: Callable[..., Path], tmp_path: P
         "  grid: {model: grid, import_price: 0.30 EUR/kWh}\n"
         "  pump: {model: heater, zone: room, electric_power_max: 4 kW, cop: 3}\n"
         "  room: {model: thermal_zone, gains: 0.2 kW}\n"
-        "requirements: {warm: 'room.temperature[t] >= 15 degC'}\n"
+        "requirements: {warm: 'room.temperature[t] >= 21 degC'}\n"
         "goal: {minimize: cost}\n",
         "utf-8",
     )
@@ -299,6 +299,32 @@ def test_a_template_keeps_what_it_states(table: Callable[..., Path], tmp_path: P
     assert command("identify", table(), *words).exit_code == 0
     text = (out / "plant.yaml").read_text("utf-8")
     assert "# my house" in text
+    # What is not known makes a robust plan of it: each limit is kept with room for the error.
+    identified = json.loads((out / "identified.json").read_text("utf-8"))
+    known = identified["uncertainty"]["uncertain"]
+    plant = Site.load(out / "plant.yaml").blueprint()
+    (limit,) = plant.core.constraints
+    wider = limit.expression.replace("[t]", f"[t] + {known['name']}[t]")
+    core = "/core_model_elements"
+    robust = plant.patch(
+        [
+            {"op": "add", "path": f"{core}/parameters/-", "value": known},
+            {"op": "replace", "path": f"{core}/constraints/0/expression", "value": wider},
+        ]
+    )
+    plan = robust.solve(progress=False)
+    assert plan.certificate.levels["algebra"]["status"] == "pass"
+    assert any("robust:warm" in str(c) for c in plan.certificate.levels["algebra"]["checks"])
+    least = np.asarray(plan["room_temperature"])[7] - 21
+    found = {k: v["value"] for k, v in identified["parameters"].items()}
+    off, minute = np.zeros((2, 4000)), 1 / 60  # what the noise alone makes of the temperatures
+    for draw in np.random.default_rng(4).normal(size=(7 * 15, 2, 4000)):
+        flow = (off[0] - off[1]) / next(v for k, v in found.items() if ".neighbours." in k)
+        rate = np.array([-flow / found["room.capacitance"], np.zeros(4000)])
+        rate[1] = (flow - off[1] / found["wall.resistance"]) / found["wall.capacitance"]
+        noise = np.array([[found["room.noise"]], [found["wall.noise"]]])
+        off = off + rate * minute + noise * np.sqrt(minute) * draw
+    assert 1.96 * off[0].std() * 0.95 < least < 1.96 * off[0].std() * 1.5
     lost = ["--template", tmp_path / "not.yaml", "--out", tmp_path / "b"]
     assert command("identify", table(), *OPTIONS, *lost).exit_code == 2
     assert "0.2 kW" in text
