@@ -153,6 +153,9 @@ class LinkedPlant:
         if self.held:
             how = "estimated" if self._gain is not None else "as planned"
             yield f"the plant does not show {', '.join(self.held)}: {how}"
+        elif isinstance(self.plant, Connected) and self.plant.file.estimated:
+            names = ", ".join(self.plant.file.estimated)
+            yield f"estimated of {names} is not used: the plant shows every state, as measured"
         notes = getattr(self.plant, "notes", None)
         yield from () if notes is None else notes()
 

@@ -325,6 +325,12 @@ def test_a_template_keeps_what_it_states(table: Callable[..., Path], tmp_path: P
         noise = np.array([[found["room.noise"]], [found["wall.noise"]]])
         off = off + rate * minute + noise * np.sqrt(minute) * draw
     assert 1.96 * off[0].std() * 0.95 < least < 1.96 * off[0].std() * 1.5
+    assert not any("cannot be planned" in note for note in identified["notes"])
+    template.write_text(template.read_text("utf-8").replace("2026-01-12T", "2026-01-22T"))
+    done = command("identify", table(), *words[:-1], tmp_path / "late")
+    assert done.exit_code == 0
+    (note,) = (line for line in done.output.splitlines() if "cannot be planned" in line)
+    assert "inputs.csv" in note and "does not cover the horizon" in note
     lost = ["--template", tmp_path / "not.yaml", "--out", tmp_path / "b"]
     assert command("identify", table(), *OPTIONS, *lost).exit_code == 2
     assert "0.2 kW" in text
