@@ -97,6 +97,12 @@ PAGE = "loop.html"
     help="What comes after the data where a plan looks beyond them.",
 )
 @click.option(
+    "--blocks",
+    metavar="N,N,…",
+    callback=lambda _, __, text: _blocks(text),
+    help="Numbers of periods over which what moves a state is held, as 1,1,2,4; the last repeats.",
+)
+@click.option(
     "--certify",
     is_flag=True,
     help="Let the checker judge the plan of each step, and store plans and certificate.",
@@ -162,6 +168,7 @@ def _controlled(
     per_building: tuple[str, ...],
     relax: tuple[str, ...],
     end: Any,
+    blocks: list[int] | None,
     certify: bool,
     force: bool,
     out: Path,
@@ -190,6 +197,7 @@ def _controlled(
             end=end,
             options=solving,
             certify=certify,
+            blocks=blocks,
             on_step=None if show is None else _progress(show),
         )
         relaxing = [[limit] for limit in relax] or None
@@ -208,7 +216,7 @@ def _controlled(
             notes = f"{text}: {lead(other.loop)} {other.loop.stopped}".strip()
             loop = replace(loop, notes=(*loop.notes, notes))
     for rule in per_building:
-        record, more = of_each_building(loop, rule, end=end, options=solving)
+        record, more = of_each_building(loop, rule, end=end, options=solving, blocks=blocks)
         loop = replace(loop, notes=(*loop.notes, *more))
         rivals[f"per building, {rule}"] = assess(loop, record)
         files[f"per-building-{rule}.csv"] = as_csv(record)
@@ -225,6 +233,16 @@ def _controlled(
     code = ExitCode.VIOLATED if loop.relaxed else ExitCode.FEASIBLE
     found_in = {"problem": name, "run": str(folder), **about}
     return int(ExitCode.UNDECIDED if loop.stopped else code), found_in
+
+
+def _blocks(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(length) for length in text.split(",")]
+    except ValueError:
+        expected = "numbers of periods, as 1,1,2,4"
+        raise InputError("no blocks", "--blocks", found=repr(text), expected=expected) from None
 
 
 def _progress(show: Callable[[str], None]) -> Callable[[int, int], None]:

@@ -14,15 +14,16 @@ where a moving parameter decides on structure. That costs milliseconds to tenths
 a series in place of the clock keeps the program in place.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.elements import Core
+from engiagent.blueprint.elements import ConstraintDef, Core
 from engiagent.blueprint.grammar import Call, ExpressionError, parse, walk
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.program import OBJECTIVE, Block, ColumnBlock, Program
@@ -113,6 +114,55 @@ def find_horizon(core: Core, elaboration: Elaboration, program: Program, states:
     if not len(steps) or np.any(np.abs(steps - steps[0]) > 1e-6):
         raise InputError(f"the periods of {periods} differ in length; a horizon needs even steps")
     return Horizon(periods, name, len(steps), float(steps[0]) / 3600.0)
+
+
+def moved_by(program: Program, states: Sequence[State], controls: Sequence[str]) -> list[str]:
+    """Return the controls that stand in the equations of states; what balances them does not."""
+    rows = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
+    equal = program.row_lower == program.row_upper
+
+    def rows_of(name: str) -> Ints:
+        block = program.column_block(name)
+        inside = (program.row_columns >= block.start) & (program.row_columns < block.stop)
+        found: Ints = np.unique(rows[inside])
+        return found[equal[found]]
+
+    dynamics = np.concatenate([rows_of(state.variable) for state in states])
+    return [name for name in controls if np.isin(rows_of(name), dynamics).any()]
+
+
+def held(
+    blueprint: Blueprint, names: Sequence[str], horizon: Horizon, blocks: Sequence[int]
+) -> Blueprint:
+    """Return a blueprint whose variables are held over blocks of periods, the last block repeated.
+
+    Raises InputError when the blocks are none, or nothing can be held.
+    """
+    if any(length < 1 for length in blocks) or not names:
+        found = "no control that moves a state" if not names else ",".join(map(str, blocks))
+        raise InputError("nothing is held", found=found, expected="blocks of periods, as 1,1,2,4")
+    edges = np.cumsum(blocks)
+    later = np.arange(edges[-1], horizon.size, blocks[-1])
+    begins = {0, *edges.tolist(), *later.tolist()} & {*range(horizon.size)}
+    if len(begins) == horizon.size:
+        return blueprint
+    rows = []
+    for variable in blueprint.core.decision_variables:
+        if variable.name in names:
+            parts = [text.rpartition(" in ") for text in variable.index]
+            index = [(one or f"i{k}", over.strip()) for k, (one, _, over) in enumerate(parts)]
+            place = f"{variable.name}[{', '.join(one for one, _ in index)}]"
+            time = next(one for one, over in index if over == horizon.periods)
+            rows.append(
+                ConstraintDef(
+                    constraint_id=f"{variable.name}__held",
+                    name=f"{variable.quantity or variable.name} is held over its block",
+                    forall=tuple(f"{one} in {over}" for one, over in index),
+                    where=" and ".join(f"pos({time}) != {k}" for k in sorted(begins)),
+                    expression=f"{place} == prev({place}, {place})",
+                )
+            )
+    return blueprint.with_core(constraints=(*blueprint.core.constraints, *rows))
 
 
 def asks_for_clock(core: Core) -> bool:

@@ -330,7 +330,8 @@ def test_a_template_keeps_what_it_states(table: Callable[..., Path], tmp_path: P
     done = command("identify", table(), *words[:-1], tmp_path / "late")
     assert done.exit_code == 0
     (note,) = (line for line in done.output.splitlines() if "cannot be planned" in line)
-    assert "inputs.csv" in note and "does not cover the horizon" in note
+    assert "inputs.csv" in note
+    assert "does not cover the horizon" in note
     lost = ["--template", tmp_path / "not.yaml", "--out", tmp_path / "b"]
     assert command("identify", table(), *OPTIONS, *lost).exit_code == 2
     assert "0.2 kW" in text
