@@ -99,7 +99,7 @@ PAGE = "loop.html"
 @click.option(
     "--blocks",
     metavar="N,N,…",
-    callback=lambda _, __, text: _blocks(text),
+    callback=lambda at, own, text: text and [COUNT.convert(n, own, at) for n in text.split(",")],
     help="Numbers of periods over which what moves a state is held, as 1,1,2,4; the last repeats.",
 )
 @click.option(
@@ -233,16 +233,6 @@ def _controlled(
     code = ExitCode.VIOLATED if loop.relaxed else ExitCode.FEASIBLE
     found_in = {"problem": name, "run": str(folder), **about}
     return int(ExitCode.UNDECIDED if loop.stopped else code), found_in
-
-
-def _blocks(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    try:
-        return [int(length) for length in text.split(",")]
-    except ValueError:
-        expected = "numbers of periods, as 1,1,2,4"
-        raise InputError("no blocks", "--blocks", found=repr(text), expected=expected) from None
 
 
 def _progress(show: Callable[[str], None]) -> Callable[[int, int], None]:

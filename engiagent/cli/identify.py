@@ -1,6 +1,6 @@
 """``engiagent identify``: a model from measurements."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,7 +125,10 @@ def identify(
         text, beside = _template(template)
         plant = plant_text(found, text, str(template or ""))
         _write(folder, {**beside, PLANT: plant, INPUTS: inputs_csv(found)})
-        found = replace(found, notes=(*found.notes, *_unfit(folder / PLANT)))
+        try:
+            Site.load(folder / PLANT)
+        except EngiagentError as error:  # as a horizon that its inputs do not cover
+            found = replace(found, notes=(*found.notes, f"{PLANT} cannot be planned: {error}"))
     _write(folder, {RECORD: dumps_canonical(found.to_dict()), PAGE: page(found)})
     _say(found, folder)
     if as_json:
@@ -139,14 +142,6 @@ def _template(path: Path | None) -> tuple[str | None, dict[str, str | bytes]]:
         return None, {}
     text = decode_text(open_inside(path.parent, path.name), path.name)
     return text, {name: open_inside(path.parent, name) for name in files_of(text) if name != INPUTS}
-
-
-def _unfit(plant: Path) -> Iterator[str]:
-    """Yield why a plant file cannot be planned, as a horizon that its inputs do not cover."""
-    try:
-        Site.load(plant)
-    except EngiagentError as error:
-        yield f"{plant.name} cannot be planned as it is: {error}"
 
 
 def _machine(

@@ -119,50 +119,35 @@ def find_horizon(core: Core, elaboration: Elaboration, program: Program, states:
 def moved_by(program: Program, states: Sequence[State], controls: Sequence[str]) -> list[str]:
     """Return the controls that stand in the equations of states; what balances them does not."""
     rows = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
-    equal = program.row_lower == program.row_upper
-
-    def rows_of(name: str) -> Ints:
-        block = program.column_block(name)
-        inside = (program.row_columns >= block.start) & (program.row_columns < block.stop)
-        found: Ints = np.unique(rows[inside])
-        return found[equal[found]]
-
-    dynamics = np.concatenate([rows_of(state.variable) for state in states])
-    return [name for name in controls if np.isin(rows_of(name), dynamics).any()]
+    owner = np.searchsorted([b.start for b in program.columns], program.row_columns, "right") - 1
+    names = np.array([b.name for b in program.columns])[owner]
+    equal = (program.row_lower == program.row_upper)[rows]
+    laws = rows[equal & np.isin(names, [s.variable for s in states])]
+    return [name for name in controls if np.isin(laws, rows[names == name]).any()]
 
 
 def held(
     blueprint: Blueprint, names: Sequence[str], horizon: Horizon, blocks: Sequence[int]
 ) -> Blueprint:
-    """Return a blueprint whose variables are held over blocks of periods, the last block repeated.
-
-    Raises InputError when the blocks are none, or nothing can be held.
-    """
-    if any(length < 1 for length in blocks) or not names:
-        found = "no control that moves a state" if not names else ",".join(map(str, blocks))
+    """Return a blueprint whose variables are held over blocks of periods; the last repeats."""
+    if min(blocks) < 1 or not names:
+        found = ",".join(map(str, blocks)) if names else "no control that moves a state"
         raise InputError("nothing is held", found=found, expected="blocks of periods, as 1,1,2,4")
-    edges = np.cumsum(blocks)
-    later = np.arange(edges[-1], horizon.size, blocks[-1])
-    begins = {0, *edges.tolist(), *later.tolist()} & {*range(horizon.size)}
-    if len(begins) == horizon.size:
-        return blueprint
-    rows = []
-    for variable in blueprint.core.decision_variables:
-        if variable.name in names:
-            parts = [text.rpartition(" in ") for text in variable.index]
-            index = [(one or f"i{k}", over.strip()) for k, (one, _, over) in enumerate(parts)]
-            place = f"{variable.name}[{', '.join(one for one, _ in index)}]"
-            time = next(one for one, over in index if over == horizon.periods)
-            rows.append(
-                ConstraintDef(
-                    constraint_id=f"{variable.name}__held",
-                    name=f"{variable.quantity or variable.name} is held over its block",
-                    forall=tuple(f"{one} in {over}" for one, over in index),
-                    where=" and ".join(f"pos({time}) != {k}" for k in sorted(begins)),
-                    expression=f"{place} == prev({place}, {place})",
-                )
-            )
-    return blueprint.with_core(constraints=(*blueprint.core.constraints, *rows))
+    size, core, rows = horizon.size, blueprint.core, []
+    begins = {0, *np.cumsum(blocks).tolist(), *range(sum(blocks), size, blocks[-1])}
+    for variable in (v for v in core.decision_variables if v.name in names):
+        pairs = [(f"held{k}", text.rpartition(" in ")[2]) for k, text in enumerate(variable.index)]
+        place = f"{variable.name}[{', '.join(own for own, _ in pairs)}]"
+        period = next(own for own, over in pairs if over == horizon.periods)
+        free = [f"pos({period}) != {k}" for k in sorted(begins) if k < size]
+        row = ConstraintDef(
+            constraint_id=f"{variable.name}__held",
+            forall=tuple(f"{own} in {over}" for own, over in pairs),
+            where=" and ".join(free),
+            expression=f"{place} == prev({place}, {place})",
+        )
+        rows.append(row)
+    return blueprint.with_core(constraints=(*core.constraints, *rows))
 
 
 def asks_for_clock(core: Core) -> bool:

@@ -154,8 +154,7 @@ class LinkedPlant:
             how = "estimated" if self._gain is not None else "as planned"
             yield f"the plant does not show {', '.join(self.held)}: {how}"
         elif isinstance(self.plant, Connected) and self.plant.file.estimated:
-            names = ", ".join(self.plant.file.estimated)
-            yield f"estimated of {names} is not used: the plant shows every state, as measured"
+            yield f"estimated {', '.join(self.plant.file.estimated)}: not used, every state is shown"
         notes = getattr(self.plant, "notes", None)
         yield from () if notes is None else notes()
 

@@ -99,8 +99,7 @@ class RecedingHorizon:
     for their bounds; None stands for the limits of states. ``end``: what to do where a series ends
     before the horizon: ``refuse``, ``hold``, ``repeat``. ``options``: limits and settings of each
     solve. ``blocks``: numbers of periods over which what moves a state is held, the last again and
-    again to the end; None for none. Raises InputError when the blueprint does not fulfil the
-    contract.
+    again. Raises InputError when the blueprint does not fulfil the contract.
     """
 
     def __init__(
@@ -124,8 +123,8 @@ class RecedingHorizon:
             raise InputError("no state is named; without one every plan would be the same")
         elaboration = Elaboration(full.core, self.folder)
         along = find_moving(elaboration, set(state.values()))
-        parameters = [*state.values(), *along]
-        self.parametric = compile_parametric(full, folder, parameters, structure="recompile")
+        needed = [*state.values(), *along]
+        self.parametric = compile_parametric(full, folder, needed, structure="recompile")
         self._core = full.core
         self._has_clock = asks_for_clock(full.core)
         program = self.program
@@ -149,7 +148,7 @@ class RecedingHorizon:
             moving = moved_by(program, self.states, [b.name for b in self.controls])
             self.planned = held(full, moving, self.horizon, blocks)
             self.parametric = compile_parametric(
-                self.planned, folder, parameters, structure="recompile"
+                self.planned, folder, needed, structure="recompile"
             )
             self._read(self.program)
         self._options = options or SolveOptions()

@@ -284,10 +284,9 @@ def uncertainty(found: Identified) -> dict[str, Any]:
     """Return what is not known, as ``--disturb``, robust plans and files of signals take it.
 
     Slots are off by their standard deviation, the same all the time; the noise of the process is
-    heat into the room that is another one in each period. ``uncertain`` is a parameter to stand
-    beside the room's temperature in its limits: no counterpart is exact in the heat balance, an
-    equality. ``estimated`` is what a step adds to the standard deviation of each state,
-    ``deviation`` that of the sensor. [K].
+    heat into the room that is another one in each period. ``uncertain`` is a parameter that stands
+    beside the room's temperature in limits: in its balance, an equality, it has no counterpart.
+    ``estimated`` is what a step adds to the deviation of each state, ``deviation`` the sensor's.
     """
     texts = [
         f"{e.name}={100 * max(e.sigma, 1e-4):.2g}%"
@@ -312,20 +311,10 @@ def uncertainty(found: Identified) -> dict[str, Any]:
 
 
 def _robust(transition: Floats, added: Floats, place: int, steps: int) -> dict[str, Any]:
-    """Return the error of a temperature that is predicted from a known state, in 95 % of cases.
-
-    Its variance in step k is below what grows as k does, and below that of the last step, a day.
-    """
-    covariance, variances = np.zeros_like(added), []
-    for _ in range(steps):
-        covariance = transition @ covariance @ transition.T + added
-        variances.append(covariance[place, place])
-    first = 1.96 * np.sqrt(max(v / k for k, v in enumerate(variances, start=1)))
+    """Return a bound, in 95 % of cases, of the error of a temperature so long after it was known."""
+    rows = [np.linalg.matrix_power(transition, k)[place] for k in range(steps)]
+    variances = np.cumsum([row @ added @ row for row in rows])
+    first = 1.96 * np.sqrt(np.max(variances / np.arange(1, steps + 1)))
     most = f"min({first:.3g}*sqrt(pos(t)), {1.96 * np.sqrt(variances[-1]):.3g})*1[K]"
-    return {
-        "name": f"{ROOM}_temperature_error",
-        "index": ["t in I"],
-        "value": 0,
-        "unit": "K",
-        "uncertain": {"deviation": most, "set": "box"},
-    }
+    error = {"name": f"{ROOM}_temperature_error", "index": ["t in I"], "value": 0, "unit": "K"}
+    return {**error, "uncertain": {"deviation": most, "set": "box"}}

@@ -101,9 +101,7 @@ def plant_text(found: Identified, template: str | None = None, file: str = "") -
 
 
 def machine_text(found: MachineMap, data: str, template: str | None = None, file: str = "") -> str:
-    """Return a plant file, or the part of one, with a machine that was identified.
-
-    What a template says of its performance gives way to what was found.
+    """Return a plant file, or the part of one, with a machine in the place of what it stated.
 
     Raises InputError when the template has none of its model, or several.
     """

@@ -143,12 +143,11 @@ def _generated(blueprint: Blueprint | None, expanded: Blueprint | None) -> set[s
 
 
 def _named(core: Core) -> dict[str, Any]:
-    """Return parameters, variables and rows by name, but none of two that share one."""
-    parts: list[tuple[str, Any]] = [(p.name, p) for p in core.parameters]
-    parts += [(v.name, v) for v in core.decision_variables]
-    parts += [(c.constraint_id, c) for c in core.constraints]
-    often = Counter(name for name, _ in parts)
-    return {name: part for name, part in parts if often[name] == 1}
+    """Return what a blueprint declares by name, but none of two that share one."""
+    parts: list[Any] = [*core.parameters, *core.decision_variables, *core.components]
+    named = [*((p.name, p) for p in parts), *((c.constraint_id, c) for c in core.constraints)]
+    often = Counter(name for name, _ in named)
+    return {name: part for name, part in named if often[name] == 1}
 
 
 def _as_written(blueprint: Blueprint, prefixes: tuple[str, ...]) -> set[str]:
@@ -161,14 +160,11 @@ def _as_written(blueprint: Blueprint, prefixes: tuple[str, ...]) -> set[str]:
         or all(source.kind != "derived" for source in read_sources(p.source_reference))
     )
     used = {n for c in core.components for v in c.parameters.values() for n in names_in(str(v))}
-    indices = {name for p in parameters for name in p.index}
+    made = {s.name for s in core.sets if s.kind == "range" or s.name.startswith(prefixes)}
+    made -= {name for p in parameters for name in p.index}
     bare = replace(
         core,
-        sets=tuple(
-            s
-            for s in core.sets
-            if s.name in indices or (s.kind != "range" and not s.name.startswith(prefixes))
-        ),
+        sets=tuple(s for s in core.sets if s.name not in made),
         parameters=parameters,
         decision_variables=tuple(v for v in core.decision_variables if v.name in used),
         components=tuple(replace(c, expanded=False) for c in core.components),

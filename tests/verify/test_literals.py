@@ -43,7 +43,8 @@ def test_a_sign_of_the_text_is_a_sign_of_the_expression() -> None:
     source = {"kind": "text", "span": [0, len(text)], "quote": text}
     for right in ("-0.2[EUR/kWh]*x", "y - 0.2[EUR/kWh]*x", "-(0.2[EUR/kWh]*x)"):
         check_literals(tracing, "goal", right, source, {})
-    assert tracing.violations == tracing.open == []
+    assert not tracing.violations
+    assert not tracing.open
     for wrong in ("0.2[EUR/kWh]*x", "y + 0.2[EUR/kWh]*x", "-y*(0.2[EUR/kWh])", "-0.3[EUR/kWh]*x"):
         check_literals(tracing, wrong, wrong, source, {})
     assert len(tracing.violations) == 4

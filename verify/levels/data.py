@@ -66,9 +66,9 @@ def check_data(
             _trace(tracing, definition, bench.declarations, generated, overrides)
         except EngiagentError as error:
             tracing.open.append(f"{definition.name}: {error}")
-    for name, reference, texts in _other_expressions(blueprint, generated):
+    for name, reference, texts in _other_expressions(blueprint):
         _check_quotes(tracing, name, reference)
-        for text in texts:
+        for text in () if name in generated else texts:
             check_literals(tracing, name, text, reference, sources)
     tracing.settle(settled)
     subject = Subject(problem, blueprint, bench)
@@ -121,20 +121,14 @@ def _misquoted_file(leaf: Source, folder: Path) -> str | None:
     return f"line {row} of {file} says {there[:60]!r}, not {squeezed(str(leaf.quote))[:60]!r}"
 
 
-def _other_expressions(
-    blueprint: Blueprint, generated: Collection[str]
-) -> Iterator[tuple[str, Any, list[str]]]:
-    """Yield what else may hide a number: its name, its source and its expressions.
-
-    The expressions of what a component makes are its own formula, with the constants of that.
-    """
+def _other_expressions(blueprint: Blueprint) -> Iterator[tuple[str, Any, list[str]]]:
+    """Yield what else may hide a number: its name, its source and its expressions."""
     core = blueprint.core
     for constraint in core.constraints:
         texts = [t for t in (constraint.expression, constraint.where) if t is not None]
         texts += _ones(core, constraint.expression)
         texts += [] if constraint.penalty is None else [str(constraint.penalty.weight)]
-        own = constraint.constraint_id in generated
-        yield constraint.constraint_id, constraint.source_reference, [] if own else texts
+        yield constraint.constraint_id, constraint.source_reference, texts
     if core.objective_function is not None:
         goal = core.objective_function
         yield "objective", goal.source_reference, written_in(goal)
@@ -142,8 +136,7 @@ def _other_expressions(
             yield f"objective {term.name}", term.source_reference, written_in(term)
     for variable in core.decision_variables:
         bounds = [_in_unit(b, variable) for b in (variable.lower, variable.upper) if b is not None]
-        own = variable.name in generated
-        yield variable.name, variable.source_reference, [] if own else bounds
+        yield variable.name, variable.source_reference, bounds
     for component in core.components:
         yield component.name, component.source_reference, [*map(str, written_of(component))]
     for index_set in core.sets:

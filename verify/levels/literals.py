@@ -14,7 +14,6 @@ from engiagent.blueprint.grammar import (
     Number,
     Ref,
     Text,
-    Unary,
     children,
     names_in,
     tree_of,
@@ -179,17 +178,9 @@ def _literals(
     exponent = getattr(node, "right", None) if getattr(node, "op", "") == "**" else None
     for child in children(node):
         if child is not exponent:
-            sign = _is_negated(node, child, negated)
-            yield from _literals(child, in_index or isinstance(node, Ref), sign)
-
-
-def _is_negated(node: Node, child: Node, negated: bool) -> bool:
-    """Whether a minus stands right before an operand: its own, or that of a product."""
-    if isinstance(node, Unary):
-        return node.op == "-" or negated
-    if not isinstance(node, Binary):
-        return False
-    return node.op == "-" if child is node.right else negated and node.op in ("*", "/")
+            op, is_first = getattr(node, "op", ""), getattr(node, "left", None) is child
+            minus = negated and op in ("*", "/") if is_first else op == "-"  # right before it
+            yield from _literals(child, in_index or isinstance(node, Ref), minus)
 
 
 def _is_place(node: Node) -> bool:
