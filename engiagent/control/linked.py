@@ -154,7 +154,7 @@ class LinkedPlant:
             how = "estimated" if self._gain is not None else "as planned"
             yield f"the plant does not show {', '.join(self.held)}: {how}"
         elif isinstance(self.plant, Connected) and self.plant.file.estimated:
-            yield f"estimated {', '.join(self.plant.file.estimated)}: not used, every state is shown"
+            yield f"estimated {', '.join(self.plant.file.estimated)}: not used, each state is shown"
         notes = getattr(self.plant, "notes", None)
         yield from () if notes is None else notes()
 

@@ -311,7 +311,7 @@ def uncertainty(found: Identified) -> dict[str, Any]:
 
 
 def _robust(transition: Floats, added: Floats, place: int, steps: int) -> dict[str, Any]:
-    """Return a bound, in 95 % of cases, of the error of a temperature so long after it was known."""
+    """Return a bound, in 95 % of cases, of the error of a temperature since it was known."""
     rows = [np.linalg.matrix_power(transition, k)[place] for k in range(steps)]
     variances = np.cumsum([row @ added @ row for row in rows])
     first = 1.96 * np.sqrt(np.max(variances / np.arange(1, steps + 1)))
