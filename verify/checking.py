@@ -58,9 +58,9 @@ def check(
     ``requirements.yaml`` among the problem's expert files. ``mapping``: quantity or variable to
     column, or how an external schedule is to be read altogether. ``reading``: who has read the text
     besides the author of the blueprint; by default requirements count as annotated by experts, and
-    a blueprint without any as read by its author only. ``generated``: parameters that writing out
-    the blueprint's components has made: execution judges them. ``overrides``: the values that the
-    user has set, as recorded; None where nothing records them.
+    a blueprint without any as read by its author only. ``generated``: parameters, variables and
+    rows that writing out the blueprint's components has made: execution judges them. ``overrides``:
+    the values that the user has set, as recorded; None where nothing records them.
 
     Raises InputError when an input is unreadable; all else that is wrong stands in the certificate.
     """

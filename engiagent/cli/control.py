@@ -98,6 +98,12 @@ PAGE = "loop.html"
     help="What comes after the data where a plan looks beyond them.",
 )
 @click.option(
+    "--blocks",
+    metavar="N,N,…",
+    callback=lambda at, own, text: text and [COUNT.convert(n, own, at) for n in text.split(",")],
+    help="Numbers of periods over which what moves a state is held, as 1,1,2,4; the last repeats.",
+)
+@click.option(
     "--certify",
     is_flag=True,
     help="Let the checker judge the plan of each step, and store plans and certificate.",
@@ -163,6 +169,7 @@ def _controlled(
     per_building: tuple[str, ...],
     relax: tuple[str, ...],
     end: Any,
+    blocks: list[int] | None,
     certify: bool,
     force: bool,
     out: Path,
@@ -191,6 +198,7 @@ def _controlled(
             end=end,
             options=solving,
             certify=certify,
+            blocks=blocks,
             on_step=None if show is None else _progress(show),
         )
         relaxing = [[limit] for limit in relax] or None
@@ -211,7 +219,7 @@ def _controlled(
             notes = f"{text}: {lead(other.loop)} {other.loop.stopped}".strip()
             loop = replace(loop, notes=(*loop.notes, notes))
     for rule in per_building:
-        record, more = of_each_building(loop, rule, end=end, options=solving)
+        record, more = of_each_building(loop, rule, end=end, options=solving, blocks=blocks)
         loop = replace(loop, notes=(*loop.notes, *more))
         rivals[f"per building, {rule}"] = assess(loop, record)
         files[f"per-building-{rule}.csv"] = as_csv(record)

@@ -1,6 +1,7 @@
 """``engiagent identify``: a model from measurements."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ from engiagent.blueprint.timeaxis import parse_step
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import moving_line, print_json, refuse_used, say, say_items
-from engiagent.errors import InputError
+from engiagent.errors import EngiagentError, InputError
 from engiagent.identify.identifying import AUTO, HELD_BACK, Identified
 from engiagent.identify.identifying import identify as find
 from engiagent.identify.machines import MACHINES, machine_map
@@ -19,6 +20,7 @@ from engiagent.identify.residual import KINDS
 from engiagent.identify.structures import STRUCTURES
 from engiagent.io.files import open_inside, write_atomic
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.plant.site import Site
 from engiagent.report.identified import page
 from engiagent.text.problem import decode_text
 
@@ -119,12 +121,15 @@ def identify(
             starts=starts,
             on_fit=show and (lambda name: show(f"fitting {name}")),
         )
-    files: dict[str, str | bytes] = {RECORD: dumps_canonical(found.to_dict()), PAGE: page(found)}
     if not found.unknown:
         text, beside = _template(template)
-        files[PLANT] = plant_text(found, text, str(template or ""))
-        files = {**beside, **files, INPUTS: inputs_csv(found)}
-    _write(folder, files)
+        plant = plant_text(found, text, str(template or ""))
+        _write(folder, {**beside, PLANT: plant, INPUTS: inputs_csv(found)})
+        try:
+            Site.load(folder / PLANT)
+        except EngiagentError as error:  # as a horizon that its inputs do not cover
+            found = replace(found, notes=(*found.notes, f"{PLANT} cannot be planned: {error}"))
+    _write(folder, {RECORD: dumps_canonical(found.to_dict()), PAGE: page(found)})
     _say(found, folder)
     if as_json:
         print_json({**found.to_dict(), "run": str(folder)})

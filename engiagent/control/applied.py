@@ -61,7 +61,7 @@ def applied_plan(runner: "RecedingHorizon", control: "Control") -> AppliedPlan |
     dated = has_start(runner.blueprint.core, horizon.periods)
     ahead = control.step * runner.applied if dated else 0
     blueprint = with_periods(
-        runner.blueprint, runner.folder, horizon.periods, horizon.size, values, ahead=ahead
+        runner.planned, runner.folder, horizon.periods, horizon.size, values, ahead=ahead
     )
     if control.outcome == "relaxed":
         result = replace(result, row_dual=None, column_dual=None, bound=None, gap=None)

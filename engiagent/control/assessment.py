@@ -81,7 +81,7 @@ def _of_cluster(
     """Yield key figures, those of all buildings together before those of each."""
     flow_of = loop.solution if record is None else record
     for name in SUMMED:
-        own = [figure for figure in figures if figure.name == name]
+        own = [f for f in figures if f.name == name and f.component is not None]  # no sum of them
         if own:
             yield Figure(name, sum(f.value or 0.0 for f in own), own[0].unit, CLUSTER)
     flows = {

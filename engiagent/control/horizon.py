@@ -14,15 +14,16 @@ where a moving parameter decides on structure. That costs milliseconds to tenths
 a series in place of the clock keeps the program in place.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.elements import Core
+from engiagent.blueprint.elements import ConstraintDef, Core
 from engiagent.blueprint.grammar import Call, ExpressionError, parse, walk
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.program import OBJECTIVE, Block, ColumnBlock, Program
@@ -113,6 +114,40 @@ def find_horizon(core: Core, elaboration: Elaboration, program: Program, states:
     if not len(steps) or np.any(np.abs(steps - steps[0]) > 1e-6):
         raise InputError(f"the periods of {periods} differ in length; a horizon needs even steps")
     return Horizon(periods, name, len(steps), float(steps[0]) / 3600.0)
+
+
+def moved_by(program: Program, states: Sequence[State], controls: Sequence[str]) -> list[str]:
+    """Return the controls that stand in the equations of states; what balances them does not."""
+    rows = np.repeat(np.arange(program.row_count), np.diff(program.row_starts))
+    owner = np.searchsorted([b.start for b in program.columns], program.row_columns, "right") - 1
+    names = np.array([b.name for b in program.columns])[owner]
+    equal = (program.row_lower == program.row_upper)[rows]
+    laws = rows[equal & np.isin(names, [s.variable for s in states])]
+    return [name for name in controls if np.isin(laws, rows[names == name]).any()]
+
+
+def held(
+    blueprint: Blueprint, names: Sequence[str], horizon: Horizon, blocks: Sequence[int]
+) -> Blueprint:
+    """Return a blueprint whose variables are held over blocks of periods; the last repeats."""
+    if min(blocks) < 1 or not names:
+        found = ",".join(map(str, blocks)) if names else "no control that moves a state"
+        raise InputError("nothing is held", found=found, expected="blocks of periods, as 1,1,2,4")
+    size, core, rows = horizon.size, blueprint.core, []
+    begins = {0, *np.cumsum(blocks).tolist(), *range(sum(blocks), size, blocks[-1])}
+    for variable in (v for v in core.decision_variables if v.name in names):
+        pairs = [(f"held{k}", text.rpartition(" in ")[2]) for k, text in enumerate(variable.index)]
+        place = f"{variable.name}[{', '.join(own for own, _ in pairs)}]"
+        period = next(own for own, over in pairs if over == horizon.periods)
+        free = [f"pos({period}) != {k}" for k in sorted(begins) if k < size]
+        row = ConstraintDef(
+            constraint_id=f"{variable.name}__held",
+            forall=tuple(f"{own} in {over}" for own, over in pairs),
+            where=" and ".join(free),
+            expression=f"{place} == prev({place}, {place})",
+        )
+        rows.append(row)
+    return blueprint.with_core(constraints=(*core.constraints, *rows))
 
 
 def asks_for_clock(core: Core) -> bool:

@@ -153,6 +153,8 @@ class LinkedPlant:
         if self.held:
             how = "estimated" if self._gain is not None else "as planned"
             yield f"the plant does not show {', '.join(self.held)}: {how}"
+        elif isinstance(self.plant, Connected) and self.plant.file.estimated:
+            yield f"estimated {', '.join(self.plant.file.estimated)}: not used, each state is shown"
         notes = getattr(self.plant, "notes", None)
         yield from () if notes is None else notes()
 

@@ -24,6 +24,8 @@ from engiagent.control.horizon import (
     at_stage,
     find_horizon,
     find_states,
+    held,
+    moved_by,
     pick,
     read_series,
     stage_columns,
@@ -96,7 +98,8 @@ class RecedingHorizon:
     is no plan, by classes, the first to be given up first: ids of constraints, names of variables
     for their bounds; None stands for the limits of states. ``end``: what to do where a series ends
     before the horizon: ``refuse``, ``hold``, ``repeat``. ``options``: limits and settings of each
-    solve. Raises InputError when the blueprint does not fulfil the contract.
+    solve. ``blocks``: numbers of periods over which what moves a state is held, the last again and
+    again. Raises InputError when the blueprint does not fulfil the contract.
     """
 
     def __init__(
@@ -112,15 +115,16 @@ class RecedingHorizon:
         limits: Sequence[Sequence[str]] | None = None,
         end: End = "refuse",
         options: SolveOptions | None = None,
+        blocks: Sequence[int] | None = None,
     ) -> None:
-        self.blueprint = full = expand(blueprint)
+        self.blueprint = self.planned = full = expand(blueprint)
         self.folder = Path(folder) if folder is not None else None
         if not state:
             raise InputError("no state is named; without one every plan would be the same")
         elaboration = Elaboration(full.core, self.folder)
         along = find_moving(elaboration, set(state.values()))
-        parameters = [*state.values(), *along]
-        self.parametric = compile_parametric(full, folder, parameters, structure="recompile")
+        needed = [*state.values(), *along]
+        self.parametric = compile_parametric(full, folder, needed, structure="recompile")
         self._core = full.core
         self._has_clock = asks_for_clock(full.core)
         program = self.program
@@ -140,6 +144,13 @@ class RecedingHorizon:
         )
         self._classes = limits
         self._read(program)
+        if blocks:
+            moving = moved_by(program, self.states, [b.name for b in self.controls])
+            self.planned = held(full, moving, self.horizon, blocks)
+            self.parametric = compile_parametric(
+                self.planned, folder, needed, structure="recompile"
+            )
+            self._read(self.program)
         self._options = options or SolveOptions()
         self._session = Session(self.parametric, self._options)
         self.told: tuple[str, ...] = ()

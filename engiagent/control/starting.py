@@ -54,6 +54,7 @@ def control(
     folder: Path | None = None,
     options: SolveOptions | None = None,
     certify: bool = False,
+    blocks: Sequence[int] | None = None,
     on_step: Callable[[int, int], None] | None = None,
 ) -> ClosedLoop:
     """Close the loop of a plant: plan, apply the first period, measure, plan again.
@@ -72,7 +73,7 @@ def control(
     plant's signals is which of these. ``actual``: what really comes, where it is not what is
     forecast: a file with columns, or series, by slot, parameter or the column that is forecast. All
     others come as forecast. ``measured``: states at the start by quantity, where they are not the
-    plant's own. ``limits``, ``end``, ``options``: as :class:`RecedingHorizon` takes them.
+    plant's own. ``limits``, ``end``, ``options``, ``blocks``: as :class:`RecedingHorizon`.
     ``folder``: where the data files of the blueprint lie. ``certify``: whether to keep the plan of
     each step, for :mod:`engiagent.control.certificate`. ``on_step``: is told the number of steps
     done, and of all. Raises InputError when there is no state, data do not suffice, or a name leads
@@ -110,9 +111,8 @@ def control(
             "nothing in it is measured, so that every plan would be the same",
             expected="a store or a zone: a variable over instants with its value at the first",
         )
-    runner = RecedingHorizon(
-        ready, folder, state=states, limits=limits, end=end, options=options, fixed=[*series]
-    )
+    given: Any = {"limits": limits, "end": end, "options": options, "blocks": blocks}
+    runner = RecedingHorizon(ready, folder, state=states, fixed=[*series], **given)
     runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
     names = Names(runner, blueprint.core)
     begins = begins_of(whole)

@@ -20,7 +20,7 @@ from engiagent.identify.judging import (
 from engiagent.identify.kalman import likelihood
 from engiagent.identify.measurements import Measurements
 from engiagent.identify.residual import HEAT, KINDS, Residual, extended, learnt
-from engiagent.identify.structures import STRUCTURES, Model
+from engiagent.identify.structures import ROOM, STRUCTURES, Floats, Model
 from engiagent.verify.findings import finite_or_none
 
 AUTO: Final = "auto"
@@ -284,8 +284,9 @@ def uncertainty(found: Identified) -> dict[str, Any]:
     """Return what is not known, as ``--disturb``, robust plans and files of signals take it.
 
     Slots are off by their standard deviation, the same all the time; the noise of the process is
-    heat into the room that is another one in each period. ``estimated`` is what a step adds to the
-    standard deviation of each state, ``deviation`` that of the sensor. [K].
+    heat into the room that is another one in each period. ``uncertain`` is a parameter that stands
+    beside the room's temperature in limits: in its balance, an equality, it has no counterpart.
+    ``estimated`` is what a step adds to the deviation of each state, ``deviation`` the sensor's.
     """
     texts = [
         f"{e.name}={100 * max(e.sigma, 1e-4):.2g}%"
@@ -298,13 +299,22 @@ def uncertainty(found: Identified) -> dict[str, Any]:
     result: dict[str, Any] = {"disturb": ", ".join(texts)}
     if noise > 0 and (found.measurements.drivers or found.fit.model.has_gain):
         result["disturb"] += f", room.gains={noise:.3g} kW"
-        result["uncertain"] = {"room_gains": {"deviation": 1.96 * noise, "set": "box"}}
     if not found.fit.model.is_quiet:
-        added, sensor = (
-            part[0] for part in found.fit.model.discrete(found.fit.theta[None], hours)[2:]
-        )
+        discrete = found.fit.model.discrete(found.fit.theta[None], hours)
+        transition, _, added, sensor = (part[0] for part in discrete)
         nodes = found.fit.model.structure.nodes
+        result["uncertain"] = _robust(transition, added, nodes.index(ROOM), round(24 / hours))
         steps = zip(nodes, np.sqrt(np.diag(added)), strict=True)
         result["estimated"] = {f"zone.{node}.temperature": f"{k:.3g} K" for node, k in steps}
         result["deviation"] = f"{np.sqrt(sensor):.3g} K"
     return result
+
+
+def _robust(transition: Floats, added: Floats, place: int, steps: int) -> dict[str, Any]:
+    """Return a bound, in 95 % of cases, of the error of a temperature since it was known."""
+    rows = [np.linalg.matrix_power(transition, k)[place] for k in range(steps)]
+    variances = np.cumsum([row @ added @ row for row in rows])
+    first = 1.96 * np.sqrt(np.max(variances / np.arange(1, steps + 1)))
+    most = f"min({first:.3g}*sqrt(pos(t)), {1.96 * np.sqrt(variances[-1]):.3g})*1[K]"
+    error = {"name": f"{ROOM}_temperature_error", "index": ["t in I"], "value": 0, "unit": "K"}
+    return {**error, "uncertain": {"deviation": most, "set": "box"}}

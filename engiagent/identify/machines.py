@@ -23,6 +23,11 @@ MACHINES: Final = {
     "chiller": ("cooling", "leaving", "entering"),
 }
 """Columns beside ``electric``: output, and the two temperatures of the curves."""
+PERFORMANCE: Final = (
+    *("cop", "carnot_fraction", "rated_cop", "cop_curve", "modulation_curve"),
+    *("eir_curve", "part_load_curve", "part_load", "part_load_power"),
+)
+"""Slots of a component that say what the map says; beside it they would be said twice."""
 _LEAST_SPREAD: Final = 2.0
 _RUNNING: Final = 0.05
 _OUTLYING: Final = 6.0

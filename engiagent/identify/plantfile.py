@@ -13,7 +13,7 @@ import numpy as np
 from engiagent.errors import InputError
 from engiagent.identify.identifying import Identified
 from engiagent.identify.kalman import filtered
-from engiagent.identify.machines import MachineMap
+from engiagent.identify.machines import PERFORMANCE, MachineMap
 from engiagent.identify.structures import GAIN, ROOM, resistance_name
 from engiagent.io.plainyaml import load_tree
 
@@ -101,7 +101,7 @@ def plant_text(found: Identified, template: str | None = None, file: str = "") -
 
 
 def machine_text(found: MachineMap, data: str, template: str | None = None, file: str = "") -> str:
-    """Return a plant file, or the part of one, with a machine that was identified.
+    """Return a plant file, or the part of one, with a machine in the place of what it stated.
 
     Raises InputError when the template has none of its model, or several.
     """
@@ -112,6 +112,8 @@ def machine_text(found: MachineMap, data: str, template: str | None = None, file
     if len(alike) != 1:
         expected = f"one component of the model {model}"
         raise InputError("no place for the machine", file, found=f"{len(alike)}", expected=expected)
+    for slot in PERFORMANCE:
+        alike[0].pop(slot, None)
     alike[0].update(component)
     error = f"{found.used} periods, error {100 * found.error:.2g} %"
     return _written(document, f"{model} identified from {data}: {error}")

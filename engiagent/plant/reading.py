@@ -39,7 +39,7 @@ KEYS: Final = (
 REQUIREMENT: Final = ("for", "where", "must", "penalty")
 NAMING: Final = "a letter, then letters, digits, _"
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_COST_AND_MORE: Final = re.compile(rf"{COST}\s*\+\s*(.+)", re.DOTALL)
+_COST_AND_MORE: Final = re.compile(rf"{COST}\s*([+-]\s*.+)", re.DOTALL)
 _COMPONENT: Final = re.compile(r"component (\w+) \(\w+\): (?:the parameter )?(\w*)")
 
 

@@ -1,6 +1,7 @@
 """From a schedule to a certificate: what the checker is given, and what is said without one."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, partial
@@ -9,7 +10,7 @@ from typing import Any, Final
 
 from engiagent import __version__
 from engiagent.blueprint import Blueprint
-from engiagent.blueprint.elements import FrozenMap, ParameterDef
+from engiagent.blueprint.elements import Core, FrozenMap
 from engiagent.blueprint.grammar import names_in
 from engiagent.errors import EngiagentError
 from engiagent.formulations.expansion import expand
@@ -132,42 +133,50 @@ def _mapped(spread: Spread, function: Any, shared: Any, tasks: Iterable[Any]) ->
 
 
 def _generated(blueprint: Blueprint | None, expanded: Blueprint | None) -> set[str]:
-    """Return the parameters that writing out the components makes, or has made before."""
+    """Return the names of what writing out the components makes, or has made before."""
     if blueprint is None or expanded is None:
         return set()
     core = blueprint.core
-    own = {parameter.name for parameter in core.parameters}
+    found = _named(expanded.core).keys() - _named(core).keys()
     prefixes = tuple(f"{c.name}_" for c in core.components if c.expanded)
-    derived = {
-        p.name: p
-        for p in core.parameters
-        if prefixes
-        and p.name.startswith(prefixes)
-        and any(source.kind == "derived" for source in read_sources(p.source_reference))
-    }
-    found = {parameter.name for parameter in expanded.core.parameters} - own
-    return found | _as_written(blueprint, derived) if derived else found
+    return found | _as_written(blueprint, prefixes) if prefixes else found
 
 
-def _as_written(blueprint: Blueprint, derived: Mapping[str, ParameterDef]) -> set[str]:
-    """Return which parameters are what components come to when they are written out anew."""
+def _named(core: Core) -> dict[str, Any]:
+    """Return what a blueprint declares by name, but none of two that share one."""
+    parts: list[Any] = [*core.parameters, *core.decision_variables, *core.components]
+    named = [*((p.name, p) for p in parts), *((c.constraint_id, c) for c in core.constraints)]
+    often = Counter(name for name, _ in named)
+    return {name: part for name, part in named if often[name] == 1}
+
+
+def _as_written(blueprint: Blueprint, prefixes: tuple[str, ...]) -> set[str]:
+    """Return which of a blueprint is what its components come to when they are written out anew."""
     core = blueprint.core
+    parameters = tuple(
+        p
+        for p in core.parameters
+        if not p.name.startswith(prefixes)
+        or all(source.kind != "derived" for source in read_sources(p.source_reference))
+    )
     used = {n for c in core.components for v in c.parameters.values() for n in names_in(str(v))}
-    indices = {name for p in core.parameters if p.name not in derived for name in p.index}
+    made = {s.name for s in core.sets if s.kind == "range" or s.name.startswith(prefixes)}
+    made -= {name for p in parameters for name in p.index}
     bare = replace(
         core,
-        sets=tuple(s for s in core.sets if s.kind != "range" or s.name in indices),
-        parameters=tuple(p for p in core.parameters if p.name not in derived),
+        sets=tuple(s for s in core.sets if s.name not in made),
+        parameters=parameters,
         decision_variables=tuple(v for v in core.decision_variables if v.name in used),
         components=tuple(replace(c, expanded=False) for c in core.components),
         expressions=(),
         constraints=(),
     )
     try:
-        again = expand(replace(blueprint, core_model_elements=bare)).core
+        again = _named(expand(replace(blueprint, core_model_elements=bare)).core)
     except EngiagentError:
         return set()  # it is no blueprint of these components
-    return {p.name for p in again.parameters if derived.get(p.name) == p}
+    known, given = _named(core), _named(bare)
+    return {n for n, part in again.items() if n not in given and known.get(n) == part}
 
 
 def reading_of(

@@ -360,6 +360,8 @@ def chords(
     segments, over = reader.segments(), f"{reader.name}_part_load_points"
     xs, ys = f"{reader.name}_part_load_ratio", f"{reader.name}_part_load_input"
     low, most = reader.optional(least) or "0", _most_load(reader)
+    if reader.given(least) and reader.number(least) == reader.evaluated(most, "1"):  # on or off
+        return Shape(lambda _, on: f"({value(most)})*{on}", top=f"({value(most)})", idle=idle)
     index: tuple[str, ...] = (f"k in {over}",)
     reader.added.append(SetDef(name=over, kind="range", start=0, stop=segments))
     ratio, words = f"{low} + ({most} - {low})*k/{segments}", "ratios of the chords"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.optimize import linprog
 
 from engiagent import Blueprint, Site
 from engiagent.cli.app import app
@@ -86,6 +87,38 @@ def test_no_plan_charges_and_discharges_at_once() -> None:
             block = loop.runner.program.column_block(f"battery_{way}")
             flows.append(control.result.x[block.start : block.stop])
         assert np.minimum(*flows).max() < 1e-6
+
+
+def test_decisions_are_held_over_blocks(tmp_path: Path) -> None:
+    """As a linear program by hand with the equations of each block written out."""
+    fade, size = np.exp(-1 / (5 * 3)), 16
+    decay = np.tril(fade ** (np.arange(size)[:, None] - np.arange(size)))
+    free = fade ** np.arange(1, size + 1) * 20.5 + decay @ ((1 - fade) * OUTSIDE[:size])
+    held = np.zeros((8, size))
+    for row, (one, other) in enumerate(
+        [(2, 3), (4, 5), (4, 6), (4, 7), (8, 9), (8, 10), (8, 11), (12, 13)]
+    ):
+        held[row, [one, other]] = 1, -1
+    held = np.vstack([held, np.eye(size)[[12, 12]] - np.eye(size)[[14, 15]]])
+    warmed = (1 - fade) * 5 * 3 * decay  # of the heater's power
+    least = linprog(
+        PRICE[:size], -warmed, free - 20, held, np.zeros(len(held)), bounds=(0, 2), method="highs"
+    )
+    given: Any = {"horizon": size, "progress": False}
+    loop = house().control(1, blocks=[1, 1, 2, 4], **given)
+    assert loop.controls[0].objective == pytest.approx(least.fun, rel=1e-7)
+    assert least.fun > 1.001 * (house().control(1, **given).controls[0].objective or 0)
+    # What balances a varying load is free, and each plan is certified as the problem that it is.
+    (tmp_path / "site.json").write_text(depot().to_json())
+    words = ["--steps", "3", "--horizon", "16", "--certify", "--out", tmp_path / "loop"]
+    told(tmp_path / "site.json", *words, "--blocks", "1,1,2,4")
+    judged = json.loads((tmp_path / "loop" / "certificate.json").read_text())
+    assert judged["verdict"] == "certified"
+    for wrong, said in (("1,0", "0 is not in the range"), ("1,x", "'x' is not a valid")):
+        asked = ["control", str(tmp_path / "site.json"), "--blocks", wrong, "--horizon", "4"]
+        done = CliRunner().invoke(app, [*asked, "--out", str(tmp_path / "wrong")])
+        assert done.exit_code == 2
+        assert said in done.output
 
 
 def test_a_peak_is_paid_for_once_over_all_that_was_applied() -> None:
@@ -284,6 +317,19 @@ def test_figures_that_are_too_good_by_heat_that_nothing_made_say_so(tmp_path: Pa
     assert lacks > 0
     (note,) = [note for note in found["notes"] if "nothing made" in note]
     assert note.startswith(f"against thermostat: {lacks:.4g} kWh (up to 2.8 kW) were taken")
+
+
+def test_what_is_estimated_although_it_is_shown_is_said(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(HOUSE)
+    (tmp_path / "signals.yaml").write_text(
+        "inputs: {pump.electric_power: pump.electric_power}\n"
+        "outputs: {zone.living.temperature: zone.living.temperature}\n"
+        "estimated: {zone.living.temperature: 0.1 K}\n"
+    )
+    given = ["--plant", "environment", "--signals", tmp_path / "signals.yaml", "--steps", "2"]
+    found = told(tmp_path / "plan.yaml", *given, "--out", tmp_path / "out")
+    (note,) = (note for note in found["notes"] if "estimated" in note)
+    assert "zone.living.temperature: not used" in note
 
 
 def test_where_the_plan_answers_nothing_is_off_and_nothing_broken() -> None:

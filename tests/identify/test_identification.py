@@ -18,7 +18,7 @@ from engiagent.identify.identifying import Identified, identify
 from engiagent.identify.kalman import Record, filtered, likelihood, scored, simulated
 from engiagent.identify.machines import machine_map
 from engiagent.identify.measurements import Measurements, read_measurements
-from engiagent.identify.plantfile import inputs_csv, plant_text
+from engiagent.identify.plantfile import inputs_csv, machine_text, plant_text
 from engiagent.identify.residual import KINDS, extended, learnt
 from engiagent.identify.structures import STRUCTURES, Driver, Model
 from engiagent.models.buildings import HeatNetwork, Link, Node
@@ -290,7 +290,7 @@ def test_a_template_keeps_what_it_states(table: Callable[..., Path], tmp_path: P
         "  grid: {model: grid, import_price: 0.30 EUR/kWh}\n"
         "  pump: {model: heater, zone: room, electric_power_max: 4 kW, cop: 3}\n"
         "  room: {model: thermal_zone, gains: 0.2 kW}\n"
-        "requirements: {warm: 'room.temperature[t] >= 15 degC'}\n"
+        "requirements: {warm: 'room.temperature[t] >= 21 degC'}\n"
         "goal: {minimize: cost}\n",
         "utf-8",
     )
@@ -299,6 +299,39 @@ def test_a_template_keeps_what_it_states(table: Callable[..., Path], tmp_path: P
     assert command("identify", table(), *words).exit_code == 0
     text = (out / "plant.yaml").read_text("utf-8")
     assert "# my house" in text
+    # What is not known makes a robust plan of it: each limit is kept with room for the error.
+    identified = json.loads((out / "identified.json").read_text("utf-8"))
+    known = identified["uncertainty"]["uncertain"]
+    plant = Site.load(out / "plant.yaml").blueprint()
+    (limit,) = plant.core.constraints
+    wider = limit.expression.replace("[t]", f"[t] + {known['name']}[t]")
+    core = "/core_model_elements"
+    robust = plant.patch(
+        [
+            {"op": "add", "path": f"{core}/parameters/-", "value": known},
+            {"op": "replace", "path": f"{core}/constraints/0/expression", "value": wider},
+        ]
+    )
+    plan = robust.solve(progress=False)
+    assert plan.certificate.levels["algebra"]["status"] == "pass"
+    assert any("robust:warm" in str(c) for c in plan.certificate.levels["algebra"]["checks"])
+    least = np.asarray(plan["room_temperature"])[7] - 21
+    found = {k: v["value"] for k, v in identified["parameters"].items()}
+    off, minute = np.zeros((2, 4000)), 1 / 60  # what the noise alone makes of the temperatures
+    for draw in np.random.default_rng(4).normal(size=(7 * 15, 2, 4000)):
+        flow = (off[0] - off[1]) / next(v for k, v in found.items() if ".neighbours." in k)
+        rate = np.array([-flow / found["room.capacitance"], np.zeros(4000)])
+        rate[1] = (flow - off[1] / found["wall.resistance"]) / found["wall.capacitance"]
+        noise = np.array([[found["room.noise"]], [found["wall.noise"]]])
+        off = off + rate * minute + noise * np.sqrt(minute) * draw
+    assert 1.96 * off[0].std() * 0.95 < least < 1.96 * off[0].std() * 1.5
+    assert not any("cannot be planned" in note for note in identified["notes"])
+    template.write_text(template.read_text("utf-8").replace("2026-01-12T", "2026-01-22T"))
+    done = command("identify", table(), *words[:-1], tmp_path / "late")
+    assert done.exit_code == 0
+    (note,) = (line for line in done.output.splitlines() if "cannot be planned" in line)
+    assert "inputs.csv" in note
+    assert "does not cover the horizon" in note
     lost = ["--template", tmp_path / "not.yaml", "--out", tmp_path / "b"]
     assert command("identify", table(), *OPTIONS, *lost).exit_code == 2
     assert "0.2 kW" in text
@@ -324,6 +357,26 @@ def test_a_heat_pump_is_found_with_its_part_load() -> None:
     assert found.error == pytest.approx(0.01, rel=0.2)
     at = np.polynomial.polynomial.polyval(0.5, found.part_load)
     assert at == pytest.approx(0.9 + 0.15 - 0.05, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "stated", ["cop: 3", "carnot_fraction: 0.4", "cop_curve: [3, 0, 0, 0, 0, 0], rated_cop: 2"]
+)
+def test_what_was_found_replaces_the_performance_of_a_template(tmp_path: Path, stated: str) -> None:
+    source, heat = np.linspace(-8.0, 12.0, 100), np.tile([2.0, 5.0, 8.0, 4.0], 25)
+    found = machine_map("heat-pump", heat / (3.0 + 0.1 * source), heat, source, None)
+    text = (
+        "horizon: {start: 2026-01-12, step: 1 h, periods: 2}\n"
+        "components:\n"
+        "  grid: {model: grid, bus: power, import_price: 0.3 EUR/kWh}\n"
+        "  house: {model: load, bus: heat, power: 5 kW}\n"
+        f"  pump: {{model: heat_pump, bus: power, heat_bus: heat, rated_capacity: 6 kW, {stated},\n"
+        "    source_temperature: 10 degC, sink_temperature: 35 degC}\n"
+        "goal: {minimize: cost}\n"
+    )
+    (tmp_path / "plant.yaml").write_text(machine_text(found, "pump.csv", text), "utf-8")
+    plan = Site.load(tmp_path / "plant.yaml").solve(progress=False)
+    assert plan.objective == pytest.approx(2 * 0.3 * 5 / (3.0 + 0.1 * 10), rel=1e-3)
 
 
 def test_a_temperature_that_stood_still_gives_no_slope() -> None:

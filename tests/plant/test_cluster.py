@@ -1,5 +1,6 @@
 """Buildings of a cluster: one plant of all, each alone, and what the shared connection allows."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -135,6 +136,12 @@ def test_each_building_alone_keeps_its_share_or_breaks_the_limit(folder: Path) -
     assert equal["peak_import"] <= 8.0 + 1e-6
     assert free["limit_exceeded"] > 0.5
     assert free["energy_cost"] < equal["energy_cost"]
+    own = {f["name"]: f["value"] for f in about["assessment"] if f["component"] == "cluster"}
+    for record, figures in (("plant", own), ("per-building-equal", equal)):
+        with (folder / "loop" / f"{record}.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        drawn = [sum(float(r[f"{b}_grid.import [kW]"]) for b in ("north", "south")) for r in rows]
+        assert figures["energy_cost"] == pytest.approx(float(np.dot(PRICE, drawn)), rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from engiagent.readings.read import read
 from engiagent.run.certify import certify
 from engiagent.run.stages import solve_program
 from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
 from engiagent.text import Problem
 from engiagent.units.words import Conventions
@@ -291,6 +292,27 @@ def test_a_peak_is_paid_beside_the_cost(tmp_path: Path) -> None:
     assert optimum(found, tmp_path) == pytest.approx(optimum(stated(tmp_path, written), tmp_path))
 
 
+@pytest.mark.parametrize("minus", ["cost - 0.3", "cost -0.3", "cost + -0.3", "cost\n  - 0.3"])
+def test_what_is_left_at_the_end_is_worth_what_the_goal_says(tmp_path: Path, minus: str) -> None:
+    """At 0.3 EUR/kWh the store is filled by energy that costs less, and no sign is held false."""
+    plant = """\
+horizon: {start: 2026-06-01, step: 1 h, periods: 2}
+components:
+  grid: {model: grid, import_price: [0.1 EUR/kWh, 0.2 EUR/kWh]}
+  shop: {model: load, power: 4 kW}
+  battery: {model: battery, energy_capacity: 10 kWh, charge_power_max: 5 kW,
+    discharge_power_max: 5 kW, initial_energy: 5 kWh}
+goal: {minimize: "MINUS EUR/kWh*battery.state_of_charge[end]"}
+"""
+    found = stated(tmp_path, plant.replace("MINUS", minus), block=True)
+    program = compile_blueprint(found, tmp_path)
+    result = solve(program, SolveOptions(), isolate=False)
+    assert result.objective == pytest.approx(0.1 * 9 + 0.2 * 4 - 0.3 * 10)
+    plan, text = to_dataset(program, result), Problem.load(tmp_path / "problem.md")
+    made = certify(text, plan, found, folder=tmp_path, name="site")
+    assert made.verdict == "certified", made.levels["data"]
+
+
 def test_what_is_paid_beside_the_cost_has_a_form_in_a_plant_file(tmp_path: Path) -> None:
     site = Site("2026-06-01", "1 h", 4)
     site.add("grid", "grid", bus="site", import_price=[0.1, 0.2, 0.3, 0.4])
@@ -376,3 +398,27 @@ def test_data_may_lie_in_a_folder_below(tmp_path: Path) -> None:
     (tmp_path / "data" / "load.csv").write_text("load [kW]\n" + "1\n" * 6, "utf-8")
     block = BELOW.replace("power: 1 kW", "power: data/load.csv#load")
     assert "data/load.csv" in problem(tmp_path, block).sha256
+
+
+@pytest.mark.parametrize("more", ["switching: yes", "segments: 4", "segments: 4, switching: yes"])
+def test_stages_of_a_fan_run_in_full(tmp_path: Path, more: str) -> None:
+    plant = f"""\
+horizon: {{start: 2026-07-01, step: 1 h, periods: 3}}
+components:
+  grid: {{model: grid, import_price: [0.1 EUR/kWh, 0.3 EUR/kWh, 0.2 EUR/kWh]}}
+  fan: {{model: fan, rated_flow: 1 kg/s, rated_power: 0.6 kW, minimum_flow: 1, count: 3, {more}}}
+requirements: {{flow: "fan.flow[t] >= 1.5 kg/s"}}
+goal: {{minimize: cost}}
+"""
+    found = stated(tmp_path, plant, block=True)
+    program = compile_blueprint(found, tmp_path)
+    result = solve(program, SolveOptions(), isolate=False)
+    assert result.objective == pytest.approx(2 * 0.6 * (0.1 + 0.3 + 0.2))
+    plan, text = to_dataset(program, result), Problem.load(tmp_path / "problem.md")
+    # Of three one may stop while the one that stood begins; two cannot, since two stand nowhere.
+    for swapped, verdict in ((0, "certified"), (1, "certified"), (2, "violated")):
+        plan["fan_start"].values[:] = np.array([2, 0, 0]) + np.array([0, 1, 0]) * swapped
+        plan["fan_stop"].values[:] = np.array([0, 1, 0]) * swapped
+        made = certify(text, plan, found, folder=tmp_path, name="site")
+        assert made.verdict == verdict, made.levels
+        assert (made.levels["physics"]["status"] == "fail") == (verdict == "violated")

@@ -35,3 +35,16 @@ def test_the_clock_of_a_stamp_is_held_against_the_text() -> None:
 def test_any_other_factor_does(expression: str) -> None:
     tracing = traced(expression)
     assert tracing.violations or tracing.open
+
+
+def test_a_sign_of_the_text_is_a_sign_of_the_expression() -> None:
+    text = "minimize: cost + -0.2 EUR/kWh * x"
+    tracing = Tracing(SimpleNamespace(text=text, tables=(), quantities=(), sentences=()))
+    source = {"kind": "text", "span": [0, len(text)], "quote": text}
+    for right in ("-0.2[EUR/kWh]*x", "y - 0.2[EUR/kWh]*x", "-(0.2[EUR/kWh]*x)"):
+        check_literals(tracing, "goal", right, source, {})
+    assert not tracing.violations
+    assert not tracing.open
+    for wrong in ("0.2[EUR/kWh]*x", "y + 0.2[EUR/kWh]*x", "-y*(0.2[EUR/kWh])", "-0.3[EUR/kWh]*x"):
+        check_literals(tracing, wrong, wrong, source, {})
+    assert len(tracing.violations) == 4

@@ -54,9 +54,9 @@ def check_data(
 ) -> tuple[Report, list[str]]:
     """Return the outcome of level 1, and the requirement sentences nobody accounted for.
 
-    ``generated``: parameters that writing out a component has made. ``overrides``: the values that
-    the user has set, by name, as recorded; None where nothing records them. ``settled``: names of
-    numbers and sentences that an independent reading takes in the same way.
+    ``generated``: parameters, variables and rows that writing out a component has made.
+    ``overrides``: the values that the user has set, by name, as recorded; None where nothing does.
+    ``settled``: names of numbers and sentences that an independent reading takes likewise.
     """
     tracing = Tracing(problem, steps=frozenset(_steps(bench.declarations)))
     sources = {p.name: p.source_reference for p in blueprint.core.parameters}
@@ -68,7 +68,7 @@ def check_data(
             tracing.open.append(f"{definition.name}: {error}")
     for name, reference, texts in _other_expressions(blueprint):
         _check_quotes(tracing, name, reference)
-        for text in texts:
+        for text in () if name in generated else texts:
             check_literals(tracing, name, text, reference, sources)
     tracing.settle(settled)
     subject = Subject(problem, blueprint, bench)

@@ -83,7 +83,8 @@ def check_literals(
     used = [parameters[name] for name in sorted(names_in(text) & set(parameters))]
     taken = [f for r in used for leaf in all_leaves(r) for f in _figures(leaf, tracing)]
     for value, unit, is_clock in literals:
-        if any(_same(value, unit, figure) for figure in known):
+        # What is taken away is told with its sign, "-0.2 EUR", or without, "loses 0.2 kWh".
+        if any(_same(v, unit, figure) for figure in known for v in {value, abs(value)}):
             continue
         if is_clock and any(close_to(value % 24, hour % 24) for hour in _hours(known, tracing)):
             continue
@@ -153,7 +154,9 @@ def _split(node: Node) -> tuple[float, Node] | None:
     return None
 
 
-def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit | None, bool]]:
+def _literals(
+    node: Node, in_index: bool = False, negated: bool = False
+) -> Iterator[tuple[float, Unit | None, bool]]:
     if isinstance(node, Compare) and all(_is_place(side) for side in node.operands):
         in_index = True  # how far one period is from another
     if isinstance(node, Compare):  # a limit of one unit; as a divisor 1[K] only takes a unit away
@@ -166,7 +169,7 @@ def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit 
                 unit = parse_unit(node.unit)
             except UnitError:
                 return
-        yield node.value, unit, False
+        yield -node.value if negated else node.value, unit, False
     if isinstance(node, Text):
         stamp = _STAMP.match(node.value)  # of which the date is that of the period
         words = stamp[1] if stamp is not None else node.value
@@ -175,7 +178,9 @@ def _literals(node: Node, in_index: bool = False) -> Iterator[tuple[float, Unit 
     exponent = getattr(node, "right", None) if getattr(node, "op", "") == "**" else None
     for child in children(node):
         if child is not exponent:
-            yield from _literals(child, in_index or isinstance(node, Ref))
+            op, is_first = getattr(node, "op", ""), getattr(node, "left", None) is child
+            minus = negated and op in ("*", "/") if is_first else op == "-"  # right before it
+            yield from _literals(child, in_index or isinstance(node, Ref), minus)
 
 
 def _is_place(node: Node) -> bool:

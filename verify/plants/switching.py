@@ -39,16 +39,17 @@ class Switched:
     stated: bool  # whether it switches: what runs then does so for whole periods
     results: tuple[Result, ...]
     excesses: tuple[Excess, ...]
+    swapped: Floats | float = 0.0  # how many end in each period for as many that begin
 
     @property
     def starts(self) -> Floats:
         """How many begin to run in each period."""
-        return np.maximum(np.diff(self.on, prepend=self.was), 0.0)
+        return np.maximum(np.diff(self.on, prepend=self.was), 0.0) + self.swapped
 
     @property
     def stops(self) -> Floats:
         """How many end in each period."""
-        return np.maximum(-np.diff(self.on, prepend=self.was), 0.0)
+        return np.maximum(-np.diff(self.on, prepend=self.was), 0.0) + self.swapped
 
     def each(self, total: Floats) -> Floats:
         """Return what one running unit has of a total; 0 where none runs."""
@@ -77,6 +78,10 @@ def switched(unit: Unit, used: Floats, floor: float) -> Switched:
     lasted = unit.single("initial_hours")
     stated = claimed is not None or unit.given(*SWITCHING)
     state = Switched(on, count, was, np.inf if lasted is None else lasted, stated, (), ())
+    begun = unit.claimed("start")
+    if count > 1 and begun is not None:  # one of those alike may give way to another
+        able = np.minimum(on - state.starts, count - on - state.stops)
+        state = replace(state, swapped=np.clip(np.round(begun - state.starts), 0.0, able))
     short = _too_short(unit, state)
     results = (
         unit.result("on", on, "what the unit gives"),
@@ -151,7 +156,7 @@ def operated(unit: Unit, machine: Machine, output: Floats, word: str) -> Operate
     exact = state.on * machine.input_at(held) + state.count * machine.standing
     chords = unit.single("segments")
     declared = exact
-    if chords is not None:
+    if chords is not None and machine.least < machine.most:
         knots = np.linspace(machine.least, machine.most, int(chords) + 1)
         table = [machine.input_at(np.full(held.shape, knot)) for knot in knots]
         own = between(held, knots, table)
