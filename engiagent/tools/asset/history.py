@@ -183,9 +183,8 @@ def _other_unit(sensor: Sensor, values: Floats) -> str | None:
 
 def _stuck(history: History, hours: float) -> Iterator[Fault]:
     sensor, values = history.sensor, history.values
-    # what is missing, or none could be, does not end a stretch
     seen = np.flatnonzero((values >= sensor.least) & (values <= sensor.most))
-    for run in _runs(np.r_[False, np.diff(values[seen]) == 0]):
+    for run in _runs(np.r_[False, np.diff(values[seen]) == 0]):  # over missing ones
         first, last = int(seen[run.start - 1]), int(seen[run.stop - 1])
         lasted = (history.seconds[last] - history.seconds[first]) / HOUR
         if lasted >= hours and values[first] != 0:
