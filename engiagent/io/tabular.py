@@ -92,7 +92,7 @@ class TableColumn:
                 text = "a value is missing or not finite"
                 raise self.error(int(np.argmin(good)), text, expected="a number")
             return self.cells
-        cells = self._with_points(self.cells)
+        cells = self.with_points(self.cells)
         if _NUMBER_CHARACTERS.fullmatch("\n".join(cells)):
             try:
                 values = np.array([float(cell) for cell in cells], dtype=np.float64)
@@ -108,7 +108,7 @@ class TableColumn:
         """Whether at least half of the cells are numbers or plainly meant as numbers."""
         if not isinstance(self.cells, tuple):
             return True
-        sample = self._with_points(self.cells[:: max(1, len(self.cells) // 500)])
+        sample = self.with_points(self.cells[:: max(1, len(self.cells) // 500)])
         meant = sum(1 for cell in sample if is_number(cell) or _MEANT.fullmatch(cell))
         return bool(sample) and 2 * meant >= len(sample) and any(map(str.strip, sample))
 
@@ -128,7 +128,8 @@ class TableColumn:
             found = repr(self.texts()[row][:60] if self.is_text else float(self.cells[row]))
         return InputError(f"{where}: {message}", self.file, line, column, found, expected)
 
-    def _with_points(self, cells: Sequence[str]) -> Sequence[str]:
+    def with_points(self, cells: Sequence[str]) -> Sequence[str]:
+        """Return cells of the column with decimal points."""
         if self.decimal == ".":
             return cells
         # A point in a file with decimal commas is a fault and must not pass as a decimal point.

@@ -142,6 +142,7 @@ def declare_part(name: Part, held: Held) -> None:
 
 
 _LIMITS: Final = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
+_LIMITS["exclusiveMaximum"] = "below"
 
 
 @dataclass(frozen=True)

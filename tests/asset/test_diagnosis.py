@@ -82,7 +82,7 @@ def test_a_sound_plant_raises_no_alarm_and_has_no_candidates(tmp_path: Path, see
     found = called(tmp_path, "fmsr_diagnose", **ABOUT)
     assert not any(asset["alarm"] for asset in found["assets"])
     assert found["candidates"] == []
-    assert "chiller-1: refrigerant leak" in found["not_judged"]
+    assert "chiller-1 at campus: refrigerant leak" in found["not_judged"]
 
 
 def test_any_kind_is_judged_by_the_table(tmp_path: Path) -> None:
@@ -101,3 +101,34 @@ def test_any_kind_is_judged_by_the_table(tmp_path: Path) -> None:
     assert sizes(found["candidates"][0])["vibration rises"] == pytest.approx(30, abs=2)
     said = refused(tmp_path, "fmsr_diagnose", **{**about, "reference_last": "2026-01-05"})
     assert "5 days of the reference" in said
+
+
+def test_every_sensor_of_a_quantity_and_every_site_is_judged(tmp_path: Path) -> None:
+    """A drift is found beside a sound sensor of the same, and a sound twin elsewhere."""
+    plant(tmp_path, "drifting_sensor", 1500, 0.6)
+    plant(tmp_path / "clean", "none", 1500, 0.6)
+    alone = called(tmp_path, "fmsr_diagnose", **ABOUT)["candidates"][0]
+    clean = pd.read_csv(tmp_path / "clean/p/history.csv")
+    clean.to_csv(tmp_path / "p/clean.csv", index=False)
+    text = (tmp_path / "p/sensors.csv").read_text("utf-8")
+    head, *rows = text.splitlines()
+    twins = [
+        row.replace("history.csv", "clean.csv")
+        .replace("campus", "annex")
+        .replace(name, f"x_{name}", 1)
+        for row in rows
+        for name in [row.split(",")[head.split(",").index("sensor")]]
+    ]
+    second = next(row for row in twins if "ahu1_mixed" in row)
+    second = second.replace("annex", "campus").replace("x_ahu1", "y_ahu1")
+    for more, entries in (([second], 2), (twins, 2), ([second, *twins], 3)):
+        (tmp_path / "p/sensors.csv").write_text("\n".join([head, *rows, *more]), "utf-8")
+        found = called(tmp_path, "fmsr_diagnose", **ABOUT, asset="ahu-1")
+        judged = [a for a in found["assets"] if a["alarm"]]
+        assert (len(found["assets"]), len(judged)) == (entries, 1)
+        assert (judged[0]["site"], "ahu1_mixed" in judged[0]["sensors"]) == ("campus", True)
+        first = found["candidates"][0]
+        assert first["sensors"] == judged[0]["sensors"]
+        assert sizes(first) == pytest.approx(sizes(alone))
+    (only,) = called(tmp_path, "fmsr_diagnose", **ABOUT, asset="ahu-1", site="annex")["assets"]
+    assert (only["site"], only["alarm"]) == ("annex", False)

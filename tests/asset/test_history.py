@@ -37,6 +37,7 @@ def written(
     return {"sensors": "sensors.csv"}
 
 
+LONG = ("stuck", "05", "09", 5)
 SOUND = [20.0 + 0.1 * (k % 7) for k in range(24)]
 
 
@@ -51,6 +52,8 @@ SOUND = [20.0 + 0.1 * (k % 7) for k in range(24)]
         (dict.fromkeys(range(5, 9), 293.0), [("other unit", "05", "08", 4)]),  # K
         (dict.fromkeys(range(5, 10), 21.05), [("stuck", "05", "09", 5)]),
         (dict.fromkeys(range(5, 9), 21.05), []),  # 3 h are allowed
+        ({**dict.fromkeys(range(5, 10), 21.05), 7: None}, [("missing", "07", "07", 1), LONG]),
+        ({**dict.fromkeys(range(5, 10), 21.05), 7: -999.0}, [("impossible", "07", "07", 1), LONG]),
         (dict.fromkeys(range(5, 15), 0.0), []),  # off is not stuck
     ],
 )
@@ -103,8 +106,8 @@ def test_a_parquet_history_is_that_of_the_text(tmp_path: Path, zone: str | None)
     found = called(tmp_path, "iot_history", **register, sensor="a")
     assert found["values"] == text["values"]
     assert (found["left_out"], len(found["values"])) == (2, 1 + len(SOUND))
-    shift = np.timedelta64(0 if zone is None else -1, "h")
-    assert found["stamps"] == [str(np.datetime64(stamp) + shift) for stamp in text["stamps"]]
+    mark = "" if zone is None else "+01:00"  # as it was written, not in UTC
+    assert found["stamps"] == [stamp + mark for stamp in text["stamps"]]
     (tmp_path / "sensors.csv").write_text(lines.replace("#a", "#b"), "utf-8")
     assert "no column 'b'" in refused(tmp_path, "iot_sensors", **register)
 
@@ -145,3 +148,84 @@ def test_unknown_names_and_mixed_stamps_are_refused(tmp_path: Path) -> None:
     rows = ["2026-01-01T00:00,20", "2026-01-01T01:00+01:00,21"]
     (tmp_path / "h.csv").write_text("\n".join(["time,a", *rows]), "utf-8")
     assert "all stamps with an offset, or none" in refused(tmp_path, "iot_sensors", **register)
+
+
+CLOCK = pd.date_range("2025-10-20", "2025-10-30 23:00", freq="h", tz="Europe/Berlin")
+
+
+@pytest.mark.parametrize("form", ["offset", "zone", "parquet", "large"])
+def test_periods_and_stamps_follow_the_clock_of_the_source(tmp_path: Path, form: str) -> None:
+    shown = pd.Series(np.arange(len(CLOCK)) % 40 + 1.0, CLOCK)
+    register = written(tmp_path, [20.0])
+    head = "time [Europe/Berlin]" if form == "zone" else "time"
+    texts = [t.strftime("%d.%m.%Y %H:%M") if form == "zone" else t.isoformat() for t in CLOCK]
+    table = pd.DataFrame({head: CLOCK if form == "parquet" else texts, "a": shown.to_numpy()})
+    if form == "parquet":
+        table.to_parquet(tmp_path / "h.parquet")
+        lines = (tmp_path / "sensors.csv").read_text("utf-8").replace("h.csv", "h.parquet")
+        (tmp_path / "sensors.csv").write_text(lines, "utf-8")
+    else:
+        wide = {"about": "x" * 40_000} if form == "large" else {}
+        table.assign(**wide).to_csv(tmp_path / "h.csv", index=False)
+    found = called(tmp_path, "iot_history", **register, sensor="a", file="again.csv")
+    assert (found["left_out"], found["values"]) == (0, shown.tolist())
+    assert found["stamps"] == [t.isoformat(timespec="minutes") for t in CLOCK]
+    for hours, rule in ((1, "h"), (24, "D")):  # of the longer day, too
+        means = shown.resample(rule).mean()
+        found = called(tmp_path, "iot_history", **register, sensor="a", every=hours)
+        assert found["values"] == pytest.approx(means.tolist())
+        assert found["stamps"] == [t.isoformat(timespec="minutes") for t in means.index]
+    part = called(tmp_path, "iot_history", **register, sensor="a", first="2025-10-28T10:00")
+    assert part["stamps"][0] == "2025-10-28T10:00+01:00"
+    lines = (tmp_path / "sensors.csv").read_text("utf-8").splitlines()[0]
+    row = "hall,ahu-1,ahu,a,supply temperature,degC,again.csv#a,-20,50"
+    (tmp_path / "sensors.csv").write_text(f"{lines}\n{row}\n", "utf-8")
+    again = called(tmp_path, "iot_history", **register, sensor="a", every=24)
+    assert {**again, "sensor": found["sensor"]} == found
+
+
+def test_sensors_of_two_clocks_are_joined_by_instants_or_refused(tmp_path: Path) -> None:
+    hours = pd.date_range("2026-01-01", periods=24 * 40, freq="h")
+    values = 50 + 10 * np.sin(np.arange(len(hours)) / 24 * 2 * np.pi)
+    for name, stamps in {
+        "n": hours,
+        "b": hours.tz_localize("Europe/Berlin"),
+        "z": hours.tz_localize("Europe/Berlin").tz_convert("UTC"),
+    }.items():
+        texts = [stamp.isoformat() for stamp in stamps]
+        pd.DataFrame({"time": texts, "p": values}).to_csv(tmp_path / f"{name}.csv", index=False)
+    rows = [f"hall,p-1,pump,{n},electric power,kW,{n}.csv#p,," for n in "nbz"]
+    (tmp_path / "sensors.csv").write_text("\n".join([HEAD, *rows]), "utf-8")
+    about = {"sensors": "sensors.csv", "reference_last": "2026-01-31", "recent_first": "2026-02-01"}
+    joined = called(tmp_path, "asset_drift", **about, output="b", input="z")
+    assert joined["factor"] == pytest.approx(1, abs=1e-9)
+    assert joined["reference_days"] == 31
+    said = refused(tmp_path, "asset_drift", **about, output="n", input="b")
+    assert "no offset from UTC; found n; expected all with one" in said
+
+
+@pytest.mark.parametrize("semicolons", [True, False])
+def test_numbers_with_commas_are_read_as_everywhere(tmp_path: Path, semicolons: bool) -> None:
+    written(tmp_path, SOUND)
+    stamps = pd.date_range("2026-01-01", periods=3, freq="h")
+    table = pd.DataFrame({"time": stamps, "a": ["2,5", "600,25", "21"]})
+    table.to_parquet(tmp_path / "h.parquet")
+    row = "hall,ahu-1,ahu,a,supply temperature,degC,h.parquet#a,0,600.5"
+    text = f"{HEAD}\n{row}\n"
+    text = text.replace(",", ";").replace(".5", ",5") if semicolons else text
+    (tmp_path / "sensors.csv").write_text(text, "utf-8")
+    found = called(tmp_path, "iot_history", sensors="sensors.csv", sensor="a")
+    assert (found["values"], found["sensor"]["most"]) == ([2.5, 600.25, 21], 600.5)
+    table.assign(a=["1,205", "1,600", "21"]).to_parquet(tmp_path / "h.parquet")
+    said = refused(tmp_path, "iot_history", sensors="sensors.csv", sensor="a")
+    assert "thousands or decimals; found '1,205'" in said
+
+
+def test_assets_of_one_name_are_told_apart_by_their_site(tmp_path: Path) -> None:
+    written(tmp_path, SOUND)
+    rows = [f"{s},ahu-1,ahu,{s}_t,supply temperature,degC,h.csv#a,," for s in ("hall", "office")]
+    (tmp_path / "sensors.csv").write_text("\n".join([HEAD, *rows]), "utf-8")
+    found = called(tmp_path, "iot_sensors", sensors="sensors.csv", asset="ahu-1", site="office")
+    assert [sensor["sensor"] for sensor in found["sensors"]] == ["office_t"]
+    said = refused(tmp_path, "iot_quality", sensors="sensors.csv", asset="ahu-1", site="shed")
+    assert "expected ahu-1 at hall, ahu-1 at office" in said

@@ -49,6 +49,25 @@ def test_the_next_order_follows_the_intervals_of_the_past(root: Path) -> None:
     assert {few["mode"] for few in found["too_few"]} >= {"seal damage", "bearing wear"}
 
 
+def test_the_next_order_is_that_of_a_state_and_of_a_site(root: Path) -> None:
+    assert called(root, "wo_next", today="2026-03-01", status="open")["likely"] == []
+    (done,) = called(root, "wo_next", today="2026-03-01", status="done")["likely"]
+    assert done["past"] == 5
+    lines = [n.replace("north", "south") for n in ORDERS.splitlines()[1:4:2]]
+    lines += ["6,ch-1,condenser fouling,open,2026-02-01,south,2026-03-02,,2,150"]
+    lines += ["7,ch-1,condenser fouling,open,2026-02-01,north,2026-03-02,,2,150"]
+    more = "\n".join([ORDERS.splitlines()[0], *(f"1{line}" for line in lines)])
+    (root / "more.csv").write_text(more.replace(",", ";").replace("150", "150,5"), "utf-8")
+    called(root, "wo_import", orders="more.csv")
+    found = called(root, "wo_next", today="2026-03-01", asset="ch-1")
+    assert [(r["site"], r["past"]) for r in found["likely"]] == [("north", 6)]
+    assert [(r["site"], r["past"]) for r in found["too_few"]] == [("south", 3)]
+    bundles = called(root, "wo_bundle", days=9, by="asset")["bundles"]
+    assert [b["orders"] for b in bundles if b["asset"] == "ch-1"] == [["16"], ["17"]]
+    (rank,) = called(root, "wo_priority", losses=["16=10"], today="2026-03-01")["ranked"]
+    assert (rank["site"], rank["cost"]) == ("south", 150.5)
+
+
 def test_orders_rank_by_payback_and_unknown_ones_are_listed(root: Path) -> None:
     found = called(root, "wo_priority", losses=["6=10", "7=90", "9=5"], today="2026-03-06")
     assert [(r["id"], r["pays_back_days"]) for r in found["ranked"]] == [("7", 10), ("6", 15)]
@@ -60,6 +79,8 @@ def test_orders_rank_by_payback_and_unknown_ones_are_listed(root: Path) -> None:
 
 def test_a_draft_counts_for_nothing_until_a_person_confirms_it(root: Path) -> None:
     about = {"asset": "ch-1", "mode": "condenser fouling", "text": "x", "opened": "2026-04-01"}
+    said = refused(root, "wo_draft", **about, due="2026-03-01")
+    assert "due; found 2026-03-01; expected 2026-04-01" in said
     assert called(root, "wo_draft", **about)["order"]["id"] == "D1"
     assert called(root, "wo_list", status="open")["count"] == 4
     assert called(root, "wo_confirm", id="D1", person="Ann")["order"]["confirmed_by"] == "Ann"
@@ -83,6 +104,10 @@ def test_no_specialist_confirms_or_imports() -> None:
         ("2026-03-04", "soon", "row 8: due is no date"),
         ("3,900", "3,much", "row 7: cost is no number"),
         ("9,ah-2", "8,ah-2", "there is an order '8' already"),
+        ("3,900", "3,-900", "row 7: cost; found -900; expected 0 or more"),
+        ("2025-07-06,4", "2025-07-06,-4", "row 3: hours; found -4"),
+        ("2025-01-03,4", "2024-01-03,4", "row 1: closed; found 2024-01-03; expected 2025-01-01"),
+        ("2026-03-04", "2026-02-02", "row 8: due; found 2026-02-02; expected 2026-02-03"),
     ],
 )
 def test_nothing_is_imported_unless_all_is_good(

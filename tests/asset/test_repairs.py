@@ -145,10 +145,16 @@ def test_work_that_repairs_is_worth_doing_early(root: Path) -> None:
         ({"least": 0.95}, "is not in its interval"),
         ({"plant": "day.csv"}, "it is no plant file"),
         ({"plant": "year.yaml"}, "costs are those of a year"),
+        ({"plant": "days.yaml"}, "costs are those of a year, by the entry 'representative'"),
     ],
 )
 def test_what_cannot_be_derated_is_refused(root: Path, given: dict[str, object], said: str) -> None:
     (root / "year.yaml").write_text(BATTERY.replace("periods: 6", "periods: 6, weight: 365"))
+    rows = [f"{d},{p},{c}" for d in ("s", "w") for p, c in zip(PRICES, COLD, strict=True)]
+    (root / "days.csv").write_text("\n".join(["day,price [EUR/kWh],cold [kW]", *rows]), "utf-8")
+    shares = "{step: 4 h, days: 1, representative: {column: day, weights: {s: 180, w: 185}}}"
+    text = BATTERY.replace("{step: 4 h, start: 2026-06-01T00:00, periods: 6}", shares)
+    (root / "days.yaml").write_text(text.replace("day.csv", "days.csv"), "utf-8")
     call = {"plant": "depot.yaml", "slot": "battery.energy_capacity", "factor": 0.9, **given}
     assert said in refused(root, "asset_derate", **call)
 

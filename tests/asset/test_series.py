@@ -1,8 +1,10 @@
 """What forecasts and alarms state is what they do; drifts and changes are those that were made."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,13 +91,46 @@ def test_a_step_is_found_where_it_is(tmp_path: Path) -> None:
 def test_partitions_are_the_best_of_all_with_one_change(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = np.r_[rng.normal(size=20), 8 + rng.normal(size=20)]
-    found = changes(values, 1)
+    found, _ = changes(values, 1)
     costs = [
         ((values[:k] - values[:k].mean()) ** 2).sum()
         + ((values[k:] - values[k:].mean()) ** 2).sum()
         for k in range(2, 39)
     ]
     assert found == [2 + int(np.argmin(costs))]
+
+
+def test_changes_that_are_left_out_are_noted_and_means_are_those_of_the_segments(
+    tmp_path: Path,
+) -> None:
+    days = np.arange(100 * 24) // 24
+    pulses = sum((days >= k) & (days < k + 4) for k in (10, 25, 40, 55, 70))
+    values = 20 + 10 * pulses + np.random.default_rng(5).normal(size=len(days))
+    register = written(tmp_path, [float(v) for v in values])
+    about = {**register, "sensor": "a", "every": 24}
+    found = called(tmp_path, "tsfm_change_points", **about, most=10)
+    edges = [str(np.datetime64("2026-01-01") + k + d) for k in (10, 25, 40, 55, 70) for d in (0, 4)]
+    assert [change["stamp"][:10] for change in found["changes"]] == edges
+    assert len(found["notes"]) == 1
+    found = called(tmp_path, "tsfm_change_points", **about)
+    assert found["notes"][1].startswith("5 more changes are left out")
+    daily = pd.Series(values.reshape(-1, 24).mean(axis=1), pd.date_range("2026-01-01", periods=100))
+    places = [0, *(daily.index.get_loc(change["stamp"]) for change in found["changes"]), 100]
+    means = [daily.iloc[a:b].mean() for a, b in itertools.pairwise(places)]
+    assert len(means) == 6
+    assert [c["before"] for c in found["changes"]] == pytest.approx(means[:-1])
+    assert [c["after"] for c in found["changes"]] == pytest.approx(means[1:])
+
+
+def test_levels_and_rates_are_below_one_and_horizons_whole_periods(tmp_path: Path) -> None:
+    plant(tmp_path, "none")
+    about = {**REGISTER, "sensor": "ch1_cooling", "every": 5, "horizon": 7}
+    found = called(tmp_path, "tsfm_forecast", **about, level=0.5)
+    assert len(found["values"]) == 2
+    assert found["notes"][0].endswith("the whole horizon before it: 2 periods, 10 h")
+    assert "above 0, below 1" in refused(tmp_path, "tsfm_forecast", **about, level=1)
+    alarm = {"sensor": "ch1_power", "reference_last": "2026-02-23", "every": 1, "rate": 1}
+    assert "above 0, below 1" in refused(tmp_path, "tsfm_anomaly", **REGISTER, **alarm)
 
 
 def test_the_same_seed_makes_the_same_plant() -> None:

@@ -11,7 +11,7 @@ is fitted to all balances of its asset at once; its evidence is by how much that
 square of their residuals, summed over days, less ln(days) for each size (as Schwarz's criterion).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -116,6 +116,7 @@ def _balances(
                 wanted = parse_unit("1" if name.endswith("command") else "degC")
                 factor, zero = conversion(known[name].sensor.unit, wanted)
                 columns[k] = factor * columns[k] + zero
+            starts += known[needed[0]].ahead(starts)
             yield _balance(balance.__name__, starts, balance(*columns), last)
     shown: dict[str, list[tuple[str, str, float]]] = {}
     for line in lines():
@@ -126,7 +127,7 @@ def _balances(
         sensor = known[name].sensor
         others = [history for history in drivers if history.sensor != sensor]
         starts, (values, *explained) = together([known[name], *others])
-        unit = "K" if sensor.unit.is_point else "%"
+        starts, unit = starts + known[name].ahead(starts), "K" if sensor.unit.is_point else "%"
         if unit == "%":  # of all but temperatures a fault is a share
             works = values > 0
             starts, explained = starts[works], [e[works] for e in explained]
@@ -135,6 +136,18 @@ def _balances(
         adds: Adds = {(mode, ""): {(said, unit): way * one} for mode, said, way in ways}
         design = (one, *quadratic(explained, starts <= last))
         yield _balance(name, starts, (values, design, adds), last)
+
+
+def _sets(one: iot.Sensor, known: Iterable[iot.Sensor]) -> Iterator[dict[str, iot.Sensor]]:
+    """Yield by which sensors an asset is judged: of a quantity with several by each in its turn."""
+    used = {str(line["measures"]) for line in lines() if line["kind"] == one.kind}
+    used = used.union(*PHYSICS.get(one.kind, {}).values())
+    near = [s for s in known if s.site == one.site and s.measures in used]
+    near = [s for s in near if s.asset == one.asset or "outdoor" in s.measures]
+    usual = {s.measures: s for s in sorted(near, key=lambda s: s.asset == one.asset)}
+    twins = (s for s in near if s.asset == usual[s.measures].asset)
+    yield from ({**usual, s.measures: s} for s in twins if s is not usual[s.measures])
+    yield usual
 
 
 @iot.asset_tool(
@@ -154,31 +167,32 @@ def fmsr_diagnose(state: State, given: Json) -> Outcome:
     first = max(last // DAY + 1, recent // DAY)
     drivers = iot.histories(state, given, given.get("drivers", ()))
     kinds = {str(line["kind"]) for line in lines()}
-    assets = {s.asset: s for s in iot.chosen(known, given)}
-    rate = given["rate"] / max(1, sum(one.kind in kinds for one in assets.values()))
-    judged, candidates, notes, blind, panels = [], [], [], [], []
-    for asset, one in assets.items():
+    assets = {(s.site, s.asset): s for s in iot.chosen(known, given)}
+    cases = [(one, own) for one in assets.values() for own in _sets(one, known.values())]
+    rate = given["rate"] / max(1, sum(one.kind in kinds for one, _ in cases))
+    judged, candidates, notes, blind, panels = [], [], [], dict[str, None](), []
+    for one, own in cases:
+        about = {"asset": one.asset, "site": one.site, "sensors": [s.name for s in own.values()]}
+        asset = " at ".join(filter(None, (one.asset, one.site)))
         state.watch.tell(f"judging {asset}")
-        weather = [s for s in known.values() if "outdoor" in s.measures and s.site == one.site]
-        own = [*weather, *(s for s in known.values() if s.asset == asset)]
-        by_measure = {s.measures: iot.history_of(state.root, s) for s in own}
+        by_measure = {name: iot.history_of(state.root, s) for name, s in own.items()}
         balances = list(_balances(one.kind, by_measure, drivers, last))
         shown = {mode for balance in balances for mode, _ in balance.adds}
         modes = [line["mode"] for line in lines() if line["kind"] == one.kind]
         modes = modes or [f"no mode of {one.kind} is known"]
-        blind += [f"{asset}: {mode}" for mode in dict.fromkeys(modes) if mode not in shown]
+        blind |= dict.fromkeys(f"{asset}: {mode}" for mode in modes if mode not in shown)
         if balances:
-            about, panel = _alarm(balances, last, first, rate)
+            seen, panel = _alarm(balances, last, first, rate)
             panels.append(replace(panel, title=f"{asset}: {panel.title}"))
-            judged.append({"asset": asset, **about})
-            if about["alarm"]:
+            judged.append({**about, **seen})
+            if seen["alarm"]:
                 ranked = _ranked(one.kind, [balance.since(first) for balance in balances])
-                candidates += [{"asset": asset, **mode} for mode in ranked]
+                candidates += [{**about, **mode} for mode in ranked]
             share = max(balance.beyond for balance in balances)
             if share > 0.05:
                 notes.append(f"{asset}: {share:.0%} of hours are like none of the reference")
     candidates.sort(key=lambda mode: -mode["evidence"])
-    content = {"assets": judged, "candidates": candidates, "not_judged": blind, "notes": notes}
+    content = {"assets": judged, "candidates": candidates, "not_judged": [*blind], "notes": notes}
     return Outcome(plain(content), {}, iot.drawn(state, given, panels))
 
 
@@ -207,12 +221,12 @@ def _alarm(
             found.append((sides * float(stats.t.sf(t, freedom)), said, days, daily))
     p, said, days, daily = min(found, key=lambda one: one[0])
     alarm = p * len(found) < rate
-    places = [0, *(changes(daily, 1) if alarm else ()), len(days)]
+    places = [0, *(changes(daily, 1)[0] if alarm else ()), len(days)]
     level = np.array([daily[a:b].mean() for a, b in pairwise(places)])
     ends = np.append(days, days[-1] + 1) * DAY
     curves = Curve(said, ends, daily, "step"), Curve("level", ends[places], level, "step")
     panel = Panel("residual over its size when sound", "1", Axis("time", "time", ends, ()), curves)
-    since = iot.stamp_of(ends[places[1]]) if len(level) > 1 else None
+    since = iot.stamp_of(ends[places[1]])[:10] if len(level) > 1 else None
     p = min(1.0, p * len(found))
     return {"alarm": alarm, "p": p, "deviates": said, "since": since}, panel
 

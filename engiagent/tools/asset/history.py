@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime, timedelta, timezone
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from itertools import islice
@@ -23,7 +23,7 @@ from engiagent.errors import InputError
 from engiagent.io.tabular import TableColumn, TableFile, by_name, header_unit, is_number, read_table
 from engiagent.report.charts import Panel, document
 from engiagent.study.economics.cashflow import Floats
-from engiagent.text.timestamps import looks_like_time
+from engiagent.text.timestamps import looks_like_time, read_instants
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import inside, write_new, write_rows
 from engiagent.tools.registry import Access, Json, Outcome, State, Work, shape, tool
@@ -37,6 +37,7 @@ _LARGE: Final = 10_000_000  # bytes of a CSV file
 _SWAPS: Final = ("degC degF K", "W kW MW", "Pa kPa bar", "kWh MWh Wh", "kg/s kg/h")
 """Units that are taken for one another in practice."""
 _RUN: Final = 3  # so many readings in a row have to fit another unit
+_OFFSET: Final = re.compile(r"(?:Z|z| ?UTC|[+-]\d\d:?\d\d)$")
 Flags = npt.NDArray[np.bool_]
 
 
@@ -71,14 +72,27 @@ class History:
 
     sensor: Sensor
     stamps: tuple[str, ...]
-    seconds: Floats  # of the stamps, NaN where they are none, shape (N,). [s]
+    seconds: Floats  # of the stamps, by UTC if it is known, NaN where none, shape (N,). [s]
     values: Floats  # NaN where there is no number, shape (N,). [unit]
+    clock: Floats | None = None  # by how much the stamps are ahead of UTC, None where unknown. [s]
 
     @cached_property
     def step(self) -> float:
         """The usual time between two readings. [s]."""
         steps = np.diff(self.seconds[np.isfinite(self.seconds)])
         return float(np.median(steps[steps > 0])) if (steps > 0).any() else np.nan
+
+    def ahead(self, instants: Floats) -> Floats:
+        """Return by how much the clock of the stamps is ahead of UTC at some instants. [s]."""
+        if self.clock is None or not self.used.any():
+            return np.zeros(len(instants))
+        rows = np.searchsorted(self.seconds[self.used], instants, "right") - 1
+        return np.asarray(self.clock[self.used][np.maximum(rows, 0)])
+
+    def labels(self, instants: Floats) -> list[str]:
+        """Return instants as stamps, with their offset from UTC where it is known."""
+        ahead = self.ahead(instants) if self.clock is not None else [None] * len(instants)
+        return list(map(stamp_of, instants, ahead))
 
     def faults(self, stuck: float | None = None, gap: float | None = None) -> Iterator[Fault]:
         """Yield what cannot be true; ``stuck`` and ``gap`` in hours."""
@@ -95,15 +109,17 @@ class History:
                 used[fault.rows] = False
         return used
 
-    def means(self, hours: float) -> tuple[Floats, Floats]:
-        """Return starts [s] and means of periods with a good reading, in whole multiples of one."""
-        used = self.good()
-        if not used.any():
+    used = cached_property(good)
+
+    def means(self, hours: float, by: "History | None" = None) -> tuple[Floats, Floats]:
+        """Return starts [s] and means of periods with a good reading, by the clock or another's."""
+        if not self.used.any():
             raise InputError(f"no reading of {self.sensor.name} can be used", self.sensor.data)
-        places = np.floor(self.seconds[used] / (hours * HOUR)).astype(int)
-        found, inverse = np.unique(places, return_inverse=True)
-        sums = np.bincount(inverse, self.values[used])
-        return found * hours * HOUR, sums / np.bincount(inverse)
+        seconds, length, ahead = self.seconds[self.used], hours * HOUR, (by or self).ahead
+        starts = np.floor((seconds + ahead(seconds)) / length) * length
+        starts -= ahead(starts - ahead(seconds))  # clocks may change within a period, as a day
+        found, inverse = np.unique(starts, return_inverse=True)
+        return found, np.bincount(inverse, self.values[self.used]) / np.bincount(inverse)
 
 
 def _commanded(sensor: Sensor) -> bool:
@@ -166,13 +182,14 @@ def _other_unit(sensor: Sensor, values: Floats) -> str | None:
 
 
 def _stuck(history: History, hours: float) -> Iterator[Fault]:
-    values = history.values
-    for rows in _runs(np.r_[False, np.diff(values) == 0]):
-        whole = slice(rows.start - 1, rows.stop)
-        lasted = (history.seconds[whole.stop - 1] - history.seconds[whole.start]) / HOUR
-        if lasted >= hours and values[whole.start] != 0:
-            said = f"{values[whole.start]:g} {history.sensor.unit} for {lasted:g} h"
-            yield Fault("stuck", whole, said)
+    sensor, values = history.sensor, history.values
+    seen = np.flatnonzero((values >= sensor.least) & (values <= sensor.most))
+    for run in _runs(np.r_[False, np.diff(values[seen]) == 0]):  # over missing ones
+        first, last = int(seen[run.start - 1]), int(seen[run.stop - 1])
+        lasted = (history.seconds[last] - history.seconds[first]) / HOUR
+        if lasted >= hours and values[first] != 0:
+            said = f"{values[first]:g} {sensor.unit} for {lasted:g} h"
+            yield Fault("stuck", slice(first, last + 1), said)
 
 
 def rows_of(
@@ -186,13 +203,14 @@ def rows_of(
     table = read_table(path.parent, path.name)
     columns = {name: table.column(name).texts() for name in needed}
     columns |= {n: table.columns[n].texts() for n in (*texts, *numbers) if n in table.columns}
+    pointed = {n: table.columns[n].with_points(columns[n]) for n in numbers if n in columns}
     blank: Json = dict.fromkeys((*texts, *numbers))
     for k in range(table.rows):
         row = blank | {name: cells[k] or None for name, cells in columns.items()}
         for name in (n for n in numbers if row[n]):
-            if not is_number(row[name]):
+            if not is_number(pointed[name][k]):
                 raise InputError(f"row {k + 1}: {name} is no number", file, found=row[name])
-            row[name] = float(row[name])
+            row[name] = float(pointed[name][k])
         yield f"row {k + 1}", row
 
 
@@ -227,17 +245,36 @@ def history_of(root: Path, sensor: Sensor) -> History:
     if time is None:
         expected = "a column as 2023-01-01T00:00"
         raise InputError("the table has no time stamps", file, expected=expected)
-    texts: Any = cells.cells
-    if cells.decimal == ",":
-        texts = tuple(text.replace(",", ".") for text in texts)
-    values = [float(t) if is_number(t) else np.nan for t in texts] if cells.is_text else texts
     try:
         stamps = in_iso(time.texts())
-        seconds = stamp_seconds(stamps)[0]
+        seconds, aware = stamp_seconds(stamps)
     except StampError as error:
         expected = error.expected or "all stamps with an offset, or none"
         raise InputError(str(error), file, expected=expected) from None
-    return History(sensor, stamps, seconds, np.array(values, dtype=np.float64))
+    known, clock = np.flatnonzero(np.isfinite(seconds)), None
+    if aware:
+        clock = stamp_seconds(tuple(_OFFSET.sub("", text) for text in stamps))[0] - seconds
+    elif len(known):
+        instants, zone = read_instants(time.rows(known.tolist()), None)
+        if zone is not None:  # the header has it
+            wall, seconds = seconds, np.full(len(seconds), np.nan)
+            seconds[known] = instants
+            clock = wall - seconds
+            shown = dict(zip(known.tolist(), map(stamp_of, instants, clock[known]), strict=True))
+            stamps = tuple(shown.get(k, text) for k, text in enumerate(stamps))
+    return History(sensor, stamps, seconds, _values(cells), clock)
+
+
+def _values(column: TableColumn) -> Floats:
+    """Return readings, NaN where a cell is no number; texts may have decimal commas."""
+    if not isinstance(texts := column.cells, tuple):
+        return np.array(texts, dtype=np.float64)
+    commas = [k for k, text in enumerate(texts) if re.fullmatch(r"[+-]?\d+,\d+", text)]
+    if commas and column.decimal == "." and not any("." in t and is_number(t) for t in texts):
+        if all(texts[k][-4:-3] == "," for k in commas):
+            raise column.error(commas[0], "thousands or decimals", expected="a decimal point")
+        column = replace(column, decimal=",")
+    return np.array([float(t) if is_number(t) else np.nan for t in column.with_points(texts)])
 
 
 def _table(path: Path, column: str) -> TableFile:
@@ -245,7 +282,8 @@ def _table(path: Path, column: str) -> TableFile:
     large = path.suffix == ".parquet"
     if path.suffix == ".csv" and path.stat().st_size > _LARGE:
         with path.open("rb") as rows:  # of other dates DuckDB guesses whether the day is first
-            large = bool(re.search(rb"\d{4}-\d\d-\d\d", b"".join(islice(rows, 1, 3))))
+            stamp = rb"\d{4}-\d\d-\d\d[T ]?[\d:.]*(?![T \d:.+-])"  # it keeps no offsets
+            large = bool(re.search(stamp, b"".join(islice(rows, 1, 3))))
     if large and find_spec("duckdb"):
         with suppress(ValueError):  # the strict reader says what is wrong, or reads it
             return _by_duckdb(path, column)
@@ -260,14 +298,20 @@ def _loaded(path: Path, _: int) -> Any:
 
 
 def _by_duckdb(path: Path, column: str) -> TableFile:
+    from pyarrow.parquet import read_table as read_parquet  # slow to import
+
     known, file, made = _loaded(path, path.stat().st_mtime_ns).cursor(), path.name, []
     table = known.table("history")
     empty = [TableColumn(file, h, *header_unit(h), k, ()) for k, h in enumerate(table.columns, 1)]
     wanted = TableFile(file, by_name(empty, file), 0, "").column(column)
     for own, kind in zip(empty, map(str, table.types), strict=True):
         cell = '"' + own.header.replace('"', '""') + '"'
-        if own is wanted:
+        if own is wanted and kind != "VARCHAR":
             cell = f"TRY_CAST({cell} AS DOUBLE)"
+        elif "TIME ZONE" in kind and path.suffix == ".parquet":  # DuckDB does not tell the clock
+            shown = read_parquet(path, columns=[own.header])[own.header].to_pandas()
+            made.append(replace(own, cells=tuple(stamp.isoformat() for stamp in shown)))
+            continue
         elif kind.startswith(("TIMESTAMP", "DATE")):
             utc, mark = (" AT TIME ZONE 'UTC'", "Z") if "TIME ZONE" in kind else ("", "")
             cell = f"strftime({cell}{utc}, '%Y-%m-%dT%H:%M:%S{mark}')"
@@ -303,9 +347,11 @@ def seconds_of(stamp: str) -> float:
     return float(found[0])
 
 
-def stamp_of(seconds: float) -> str:
-    """Return seconds as a stamp."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M")
+def stamp_of(seconds: float, ahead: float | None = None) -> str:
+    """Return seconds as a stamp; of a clock that is ahead of UTC with its offset."""
+    found = datetime.fromtimestamp(seconds, timezone(timedelta(seconds=ahead or 0.0)))
+    text = found.isoformat(timespec="seconds" if seconds % 60 else "minutes")
+    return text[:-6] if ahead is None else text.replace("+00:00", "Z")
 
 
 def about_sensor(sensor: Sensor) -> Json:
@@ -345,7 +391,7 @@ def iot_sensors(state: State, given: Json) -> Outcome:
     listed = []
     for sensor in chosen(register(state.root, given["sensors"]), given):
         history = history_of(state.root, sensor)
-        used = np.flatnonzero(history.good())
+        used = np.flatnonzero(history.used)
         step = history.step / HOUR if np.isfinite(history.step) else None
         count, last = len(history.values), int(used[-1]) if len(used) else -1
         about: Json = {"readings": count, "good": len(used), "step_h": step}
@@ -358,11 +404,13 @@ def iot_sensors(state: State, given: Json) -> Outcome:
 
 
 def chosen(known: Mapping[str, Sensor], given: Json) -> list[Sensor]:
-    """Return the sensors of the asset that a call is about, or all."""
+    """Return the sensors of the asset and the site that a call is about, or all."""
     found = [s for s in known.values() if given.get("asset", s.asset) == s.asset]
+    found = [s for s in found if given.get("site", s.site) == s.site]
     if not found:
-        expected = ", ".join(sorted({s.asset for s in known.values()})[:30])
-        raise InputError(f"there is no asset {given.get('asset')!r}", expected=expected)
+        said = ", ".join(f"{n} {given[n]!r}" for n in ("asset", "site") if n in given)
+        names = sorted({" at ".join(filter(None, (s.asset, s.site))) for s in known.values()})
+        raise InputError(f"there is no sensor of {said}", expected=", ".join(names[:30]))
     return found
 
 
@@ -378,27 +426,29 @@ def iot_history(state: State, given: Json) -> Outcome:
     At most 2 000 are shown, more is how many are not; the file has all.
     """
     (history,) = histories(state, given, [given["sensor"]])
-    used = history.good()
+    used = history.used
     seconds, values = history.seconds[used], history.values[used]
     if "every" in given:
         seconds, values = history.means(given["every"])
+    local = seconds + history.ahead(seconds)
     first = seconds_of(given["first"]) if "first" in given else -np.inf
     last = seconds_of(given["last"]) if "last" in given else np.inf
-    own = (seconds >= first) & (seconds <= last)
+    own = (local >= first) & (local <= last)
     if not own.any():
         found = f"{history.stamps[0]} to {history.stamps[-1]}"
         raise InputError(f"{given['sensor']} has no good reading then", found=found)
-    stamps, values, artefacts = [stamp_of(s) for s in seconds[own]], values[own], []
+    stamps, values, artefacts = history.labels(seconds[own]), values[own], []
     if "file" in given:
         head = ("time", f"{given['sensor']} [{history.sensor.unit}]")
         rows = zip(stamps, values.tolist(), strict=True)
         artefacts.append(write_rows(state.root, given["file"], head, rows))
-    inside_span = (history.seconds >= first) & (history.seconds <= last)
+    local = history.seconds[~used & np.isfinite(history.seconds)]
+    local = local + history.ahead(local)
     content = {
         **{"sensor": about_sensor(history.sensor), "unit": str(history.sensor.unit)},
         **{"count": len(values), "more": max(0, len(values) - _MOST)},
         **{"stamps": stamps[:_MOST], "values": values[:_MOST].tolist()},
-        "left_out": int((inside_span & ~used).sum()),
+        "left_out": int(((local >= first) & (local <= last)).sum()),
         **{"mean": values.mean(), "lowest": values.min(), "highest": values.max()},
     }
     return Outcome(plain(content), {}, tuple(artefacts))

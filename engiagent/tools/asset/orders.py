@@ -24,7 +24,6 @@ from engiagent.tools.registry import Json, Outcome, State
 STORE: Final = "work_orders.sqlite"
 STATES: Final = ("draft", "open", "done", "cancelled")
 _NEEDED: Final = ("id", "asset", "mode", "status", "opened")
-_DATES: Final = ("opened", "due", "closed")
 _TEXTS: Final = (*_NEEDED, "site", "due", "closed", "priority", "text", "confirmed_by")
 _NUMBERS: Final = ("hours", "cost")
 _TABLE: Final = ", ".join([*(f"{n} TEXT" for n in _TEXTS), *(f"{n} REAL" for n in _NUMBERS)])
@@ -75,6 +74,18 @@ def _day(text: str, what: str) -> date:
         raise InputError(f"{what} is no date", found=text, expected="2026-07-01") from None
 
 
+def _refuse_impossible(order: Json, place: str = "") -> None:
+    """Refuse dates and amounts that no order can have."""
+    opened = _day(order["opened"], f"{place}opened")
+    for name in ("due", "closed"):
+        if order.get(name) and _day(order[name], f"{place}{name}") < opened:
+            expected = f"{opened}, when it was opened, or later"
+            raise InputError(f"{place}{name}", found=order[name], expected=expected)
+    for name in _NUMBERS:
+        if (order.get(name) or 0) < 0:
+            raise InputError(f"{place}{name}", found=f"{order[name]:g}", expected="0 or more")
+
+
 @asset_tool(
     "orders store", "imported: count; store: text", access="write", group="person", destructive=True
 )
@@ -90,9 +101,7 @@ def wo_import(state: State, given: Json) -> Outcome:
             raise InputError(said, given["orders"], found=order["status"], expected=expected)
         if order["status"] == "draft":
             order["confirmed_by"] = None
-        for name in _DATES:
-            if order[name]:
-                _day(order[name], f"{place}: {name}")
+        _refuse_impossible(order, f"{place}: ")
         orders.append(order)
     with store(state.root, given, new=True) as con:
         for order in orders:
@@ -119,11 +128,11 @@ def wo_bundle(state: State, given: Json) -> Outcome:
     with store(state.root, given) as con:
         found = _found(con, status="open")
     by = given.get("by", "site")
-    groups: dict[str, list[Json]] = {}
+    groups: dict[tuple[str, str], list[Json]] = {}
     for order in sorted((o for o in found if o["due"]), key=lambda o: (o["due"], o["id"])):
-        groups.setdefault(order[by] or "", []).append(order)
+        groups.setdefault((order["site"] or "", order[by] or ""), []).append(order)
     bundles = []
-    for place, own in groups.items():
+    for (site, place), own in groups.items():
         while own:
             first = _day(own[0]["due"], "due")
             taken = [o for o in own if (_day(o["due"], "due") - first).days <= given["days"]]
@@ -131,7 +140,7 @@ def wo_bundle(state: State, given: Json) -> Outcome:
             hours = [o["hours"] for o in taken]
             bundles.append(
                 {by: place, "due": taken[0]["due"], "orders": [o["id"] for o in taken]}
-                | {"assets": sorted({o["asset"] for o in taken})}
+                | {"site": site, "assets": sorted({o["asset"] for o in taken})}
                 | {"hours": None if None in hours else sum(hours)}
             )
     bundles.sort(key=lambda b: (-len(b["orders"]), b["due"]))
@@ -147,16 +156,17 @@ def wo_next(state: State, given: Json) -> Outcome:
     """
     today, level = _day(given["today"], "today"), given.get("level", 0.8)
     with store(state.root, given) as con:
-        found = _found(con, **{name: given.get(name) for name in ("asset", "site", "mode")})
-    groups: dict[tuple[str, str], list[date]] = {}
+        found = _found(con, **{n: given.get(n) for n in ("asset", "site", "mode", "status")})
+    counted = STATES if "status" in given else ("open", "done")
+    groups: dict[tuple[str, str, str], list[date]] = {}
     for order in found:
-        if order["status"] in ("open", "done") and _day(order["opened"], "opened") <= today:
-            key = (order["asset"], order["mode"])
+        if order["status"] in counted and _day(order["opened"], "opened") <= today:
+            key = (order["asset"], order["site"] or "", order["mode"])
             groups.setdefault(key, []).append(_day(order["opened"], "opened"))
     likely, few = [], []
-    for (asset, mode), days in groups.items():
+    for (asset, site, mode), days in groups.items():
         gaps = np.diff([day.toordinal() for day in sorted(set(days))]).astype(float)
-        about: Json = {"asset": asset, "mode": mode, "past": len(days)}
+        about: Json = {"asset": asset, "site": site, "mode": mode, "past": len(days)}
         if len(gaps) < _FEWEST:
             few.append(about)
             continue
@@ -199,7 +209,7 @@ def wo_priority(state: State, given: Json) -> Outcome:
             raise InputError(f"no order {name!r} is open", expected=expected)
         order = found[name.strip()]
         if order["cost"] is not None and float(loss) > 0:
-            about = {name: order[name] for name in ("id", "asset", "mode", "cost")}
+            about = {name: order[name] for name in ("id", "asset", "site", "mode", "cost")}
             about |= {"loss_by_day": float(loss), "pays_back_days": order["cost"] / float(loss)}
             overdue = (today - _day(order["due"], "due")).days if order["due"] else None
             ranked.append({**about, "days_overdue": overdue})
@@ -212,7 +222,7 @@ def wo_priority(state: State, given: Json) -> Outcome:
 @asset_tool("draft store", "order: object; next: text", access="write")
 def wo_draft(state: State, given: Json) -> Outcome:
     """Write an order as a draft, which counts for nothing until a person confirms it."""
-    _day(given["opened"], "opened")
+    _refuse_impossible(given)
     with store(state.root, given, new=True) as con:
         known = {row["id"] for row in con.execute("SELECT id FROM orders")}
         name = next(f"D{k}" for k in range(1, len(known) + 2) if f"D{k}" not in known)

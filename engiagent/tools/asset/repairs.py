@@ -49,9 +49,9 @@ class Plant:
         if (blueprint := read(self.problem).blueprint) is None:
             raise InputError("it states no plant", file)
         self.blueprint = blueprint
-        if "weight" in (self.document.get("horizon") or {}):
-            said = "its costs are those of a year, by the weight of the horizon"
-            raise InputError(said, file, expected="a horizon without weight")
+        for name in {"weight", "representative"} & set(self.document.get("horizon") or {}):
+            said = f"its costs are those of a year, by the entry {name!r} of the horizon"
+            raise InputError(said, file, expected=f"a horizon without {name}")
         if (goal := self.document.get("goal")) != {"minimize": "cost"}:
             found, expected = f"goal {goal}", "minimize: cost"
             raise InputError("costs are compared", file, found=found, expected=expected)
@@ -83,7 +83,7 @@ class Plant:
         """Return status, verdict and cost of the best plan of a document."""
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made)
-            for name in set(data_files(self.blueprint)):
+            for name in {*data_files(self.blueprint), *self.problem.sha256}:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(open_inside(self.problem.folder, name))
             (folder / "plant.yaml").write_text(dump_yaml(document), encoding="utf-8")

@@ -7,6 +7,7 @@ doi:10.1080/01621459.2017.1307116); so is the threshold of an alarm. They hold w
 exchangeable with the calibration, so that what was measured on a test set stands beside the stated.
 """
 
+import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -43,15 +44,16 @@ def conformal_width(residuals: Floats, level: float) -> float:
 
 
 def _filled(history: iot.History, hours: float) -> tuple[Floats, Floats]:
-    """Return starts [s] and means of all periods of a span, NaN where none was good."""
+    """Return starts by the clock [s] and means of all periods of a span, NaN where none is good."""
     starts, means = history.means(hours)
-    places = np.round((starts - starts[0]) / (hours * iot.HOUR)).astype(int)
+    starts = np.floor((starts + history.ahead(starts)) / (hours * iot.HOUR) + 1e-6)
+    places = (starts - starts[0]).astype(int)
     if places[-1] > _MOST_PERIODS:
         said = f"{places[-1]} periods of {hours:g} h"
         raise InputError(said, history.sensor.data, expected=f"at most {_MOST_PERIODS}")
     values = np.full(places[-1] + 1, np.nan)
     values[places] = means
-    return starts[0] + np.arange(len(values)) * hours * iot.HOUR, values
+    return (starts[0] + np.arange(len(values))) * hours * iot.HOUR, values
 
 
 @iot.asset_tool(
@@ -70,7 +72,7 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
     """
     (history,) = iot.histories(state, given, [given["sensor"]])
     hours, level = given["every"], given["level"]
-    steps = max(1, round(given["horizon"] / hours))
+    steps = max(1, int(np.ceil(given["horizon"] / hours - 1e-6)))
     starts, values = _filled(history, hours)
     state.watch.tell("forecasting")
     if "weights" in given:
@@ -85,11 +87,12 @@ def tsfm_forecast(state: State, given: Json) -> Outcome:
     before = ahead.rows[half:] - -(-steps // days) * days
     last_day = values[ahead.rows[half:]] - np.where(before >= 0, values[before], np.nan)
     found, stamps = ahead.coming, starts[-1] + np.arange(1, steps + 1) * hours * iot.HOUR
-    notes = ["every period is forecast from what was known the whole horizon before it"]
+    said = f"known the whole horizon before it: {steps} periods, {steps * hours:g} h"
+    notes = [f"every period is forecast from what was {said}"]
     last_day = last_day[np.isfinite(last_day)]
     content = {
         **{"sensor": given["sensor"], "unit": str(history.sensor.unit), "model": ahead.model},
-        **{"stamps": [iot.stamp_of(s) for s in stamps], "values": found.tolist()},
+        **{"stamps": history.labels(stamps - history.ahead(stamps)), "values": found.tolist()},
         **{"low": (found - width).tolist(), "high": (found + width).tolist(), "level": level},
         "measured_coverage": coverage,
         "mean_absolute_error": float(np.abs(tested).mean()),
@@ -111,18 +114,20 @@ def together(
 ) -> tuple[Floats, list[Floats]]:
     """Return the starts of periods that all have good readings in, and the means of each.
 
-    Periods are as long as the longest usual step without ``hours``.
+    Periods are as long as the longest usual step without ``hours``, by the clock of the first.
     """
+    naive = [h.sensor.name for h in shown if h.clock is None]
+    if 0 < len(naive) < len(shown):
+        found, expected = ", ".join(naive), "all with one, or with a zone as 'time [Europe/Berlin]'"
+        raise InputError("some stamps have no offset from UTC", found=found, expected=expected)
     hours = max(h.step for h in shown) / iot.HOUR if hours is None else hours
     if not hours > 0:
         raise InputError("a sensor has no two readings at different times")
-    found = [history.means(hours) for history in shown]
-    starts = found[0][0]
-    for other, _ in found[1:]:
-        starts = np.intersect1d(starts, other)
+    each = [history.means(hours, shown[0]) for history in shown]
+    starts = functools.reduce(np.intersect1d, (own for own, _ in each))
     if not len(starts):
         raise InputError("the sensors have no period in common")
-    return starts, [means[np.isin(own, starts)] for own, means in found]
+    return starts, [means[np.isin(own, starts)] for own, means in each]
 
 
 def quadratic(drivers: Sequence[Floats], sound: iot.Flags) -> list[Floats]:
@@ -156,14 +161,15 @@ def tsfm_anomaly(state: State, given: Json) -> Outcome:
     hours, rate, names = given["every"], given["rate"], [given["sensor"], *given.get("drivers", ())]
     shown = iot.histories(state, given, names)
     starts, (values, *drivers) = together(shown, hours)
-    features = np.column_stack([*drivers, forecasting.calendar(starts)[:, :1]])
-    sound = starts + hours * iot.HOUR <= iot.seconds_of(given["reference_last"])
+    local = starts + shown[0].ahead(starts)
+    features = np.column_stack([*drivers, forecasting.calendar(local)[:, :1]])
+    sound = local + hours * iot.HOUR <= iot.seconds_of(given["reference_last"])
     where = np.flatnonzero(sound)
     if len(where) < 4 * _LEAST_CALIBRATED or sound.all():
         said = f"{len(where)} of {len(starts)} periods are of the reference"
         raise InputError(said, expected=f"{4 * _LEAST_CALIBRATED} at least, and some after it")
     # blocks of days are shared out in turn, so that a season is in every part
-    part = ((starts[where] - starts[0]) / iot.HOUR // _DAY).astype(int) % 4
+    part = ((local[where] - local[0]) / iot.HOUR // _DAY).astype(int) % 4
     state.watch.tell("fitting")
     predict = forecasting.fitted(features[where[part < 2]], values[where[part < 2]])
     explained = predict(features)
@@ -173,23 +179,25 @@ def tsfm_anomaly(state: State, given: Json) -> Outcome:
     judged = np.flatnonzero(~sound)
     odd = judged[np.abs(residuals[judged]) > threshold]
     notes = list(_beyond(dict(zip(names[1:], drivers, strict=True)), sound, ~sound))
+    stamps = shown[0].labels(starts[odd[:500]])
     content = {
         **{"sensor": given["sensor"], "unit": str(shown[0].sensor.unit)},
         **{"threshold": threshold, "stated_rate": rate, "measured_rate": float(tested.mean())},
         **{"tested_periods": len(tested), "judged": len(judged), "count": len(odd)},
         "anomalies": [
-            {"stamp": iot.stamp_of(starts[k]), "value": values[k], "expected": explained[k]}
-            for k in odd[:500]
+            {"stamp": stamp, "value": values[k], "expected": explained[k]}
+            for stamp, k in zip(stamps, odd, strict=False)
         ],
-        "first": iot.stamp_of(starts[odd[0]]) if len(odd) else None,
+        "first": stamps[0] if stamps else None,
         "notes": notes,
     }
     return Outcome(plain(content))
 
 
-def changes(values: Floats, most: int) -> list[int]:
+def changes(values: Floats, most: int) -> tuple[list[int], int]:
     """Return where means change: the least squares of segments plus 3 ln n of the noise for each.
 
+    And how many changes are left out: neighbours are merged that raise the squares least.
     Optimal partitioning (Jackson et al. 2005, doi:10.1109/LSP.2001.838216); the noise is the median
     absolute difference of neighbours, which changes do not widen.
     """
@@ -213,8 +221,12 @@ def changes(values: Floats, most: int) -> list[int]:
     while end > 0:
         found.append(end)
         end = int(came[end])
-    steps = {k: abs(values[k:].mean() - values[:k].mean()) for k in found}
-    return sorted(sorted(found, key=lambda k: -steps[k])[:most])
+    kept = found[::-1]
+    while len(kept) > most:
+        length = np.diff(edges := np.array([0, *kept, count]))
+        rises = np.diff(np.diff(sums[edges]) / length) ** 2 / (1 / length[1:] + 1 / length[:-1])
+        del kept[int(np.argmin(rises))]
+    return kept, len(found) - len(kept)
 
 
 @iot.asset_tool(
@@ -228,14 +240,15 @@ def tsfm_change_points(state: State, given: Json) -> Outcome:
     if not 8 <= len(means) <= 5000:
         said = f"{len(means)} periods of {given['every']:g} h"
         raise InputError(said, expected="8 to 5 000 of them; another every")
-    found = changes(means, given.get("most", 5))
+    found, left_out = changes(means, given.get("most", 5))
     edges = [0, *found, len(means)]
     levels = [float(means[a:b].mean()) for a, b in itertools.pairwise(edges)]
     listed = [
-        {"stamp": iot.stamp_of(starts[k]), "before": levels[n], "after": levels[n + 1]}
-        for n, k in enumerate(found)
+        {"stamp": stamp, "before": levels[n], "after": levels[n + 1]}
+        for n, stamp in enumerate(history.labels(starts[found]))
     ]
     notes = ["a slow drift shows as several steps; asset_drift measures it"]
+    notes += [f"{left_out} more changes are left out, and lie in the means"] * bool(left_out)
     content = {"sensor": given["sensor"], "unit": str(history.sensor.unit), "periods": len(means)}
     return Outcome(plain({**content, "changes": listed, "notes": notes}))
 
@@ -294,7 +307,8 @@ def asset_drift(state: State, given: Json) -> Outcome:
 
     level, drivers = given.get("level", 0.9), given.get("drivers", [])
     above = [given["output"], given["input"]] if "output" in given else [given["input"]]
-    starts, columns = together(iot.histories(state, given, [*above, *drivers]))
+    starts, columns = together(shown := iot.histories(state, given, [*above, *drivers]))
+    starts += shown[0].ahead(starts)
     powers, explained = columns[: len(above)], columns[len(above) :]
     works = np.all([p > 0 for p in powers], axis=0)
     starts, powers = starts[works], [p[works] for p in powers]

@@ -38,7 +38,7 @@ _KINDS: Final[dict[str, Json]] = {
     "flag": FLAG,
     "date": {"type": "string", "pattern": _DATE},
 }
-_LINE: Final = re.compile(r"(\w+)(!?): (\S+)(?: (>?)([-\d.]*?)\.\.(\d*))?; (.+)")
+_LINE: Final = re.compile(r"(\w+)(!?): (\S+)(?: (>?)([-\d.]*?)\.\.(<?)(\d*))?; (.+)")
 
 
 @cache
@@ -58,13 +58,13 @@ def _argument(line: str) -> Argument:
     found = _LINE.fullmatch(line)
     if found is None:
         raise ValueError(f"no argument: {line}")
-    name, need, kind, above, least, most, about = found.groups()
+    name, need, kind, above, least, below, most, about = found.groups()
     if kind in _KINDS or "|" in kind:
         schema = _KINDS.get(kind) or {"enum": kind.split("|")}
         return Argument(name, schema, about, required=bool(need))
     number = int if kind == "count" else float
     limits: Json = {"exclusiveMinimum" if above else "minimum": number(least)} if least else {}
-    limits |= {"maximum": number(most)} if most else {}
+    limits |= {"exclusiveMaximum" if below else "maximum": number(most)} if most else {}
     if kind == "count":
         return Argument(name, {"type": "integer", **limits}, about, required=bool(need))
     return Argument(name, {"type": "number", **limits}, about, kind, bool(need))
