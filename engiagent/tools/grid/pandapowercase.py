@@ -88,12 +88,10 @@ def _lines(net: Any) -> Iterator[str]:
         ends = _ends(net, "l", k, int(line.from_bus), int(line.to_bus))
         if not ends:
             continue
-        zero = [
-            line.get(f"{n}0_{u}")
-            for n, u in (("r", "ohm_per_km"), ("x", "ohm_per_km"), ("c", "nf_per_km"))
-        ]
-        one = [line.r_ohm_per_km, line.x_ohm_per_km, line.c_nf_per_km]
-        zero = [a if b is None or b != b else b for a, b in zip(one, zero, strict=True)]
+        own = line.dropna()
+        names = [(n, f"{u}_per_km") for n, u in (("r", "ohm"), ("x", "ohm"), ("c", "nf"))]
+        one = [own[f"{n}_{u}"] for n, u in names]
+        zero = [own.get(f"{n}0_{u}", own[f"{n}_{u}"]) for n, u in names]
         count, most = line.get("parallel", 1), line.max_i_ka * 1e3 * line.get("df", 1.0)
         values = " ".join(
             f"{name}={value / count if name[0] in 'RX' else value * count:.7g}"
@@ -189,13 +187,12 @@ def _loads(net: Any) -> Iterator[str]:
 
 def _model(row: Any) -> str:
     """Return the model of a load, by its shares of constant impedance and current."""
-    shares: list[float] = []
+    own, shares = row.dropna(), []
     for way in "pq":
-        own = [
-            row.get(f"const_{k}_{way}_percent", row.get(f"const_{k}_percent", 0.0)) for k in "zi"
-        ]
-        own = [0.0 if x != x else x / 100 for x in own]
-        shares += [*own, 1 - sum(own)]
+        z, i = (
+            own.get(f"const_{k}_{way}_percent", own.get(f"const_{k}_percent", 0.0)) for k in "zi"
+        )
+        shares += [z / 100, i / 100, 1 - (z + i) / 100]
     for model, pure in ((1, [0, 0, 1]), (2, [1, 0, 0]), (5, [0, 1, 0])):
         if shares == pure * 2:
             return f"Model={model}"

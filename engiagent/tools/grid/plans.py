@@ -338,8 +338,8 @@ def grid_opf(state: State, given: Json) -> Outcome:
         for n, v in zip(live.bus[:, 0], found.voltages.tolist(), strict=True)
     ]
     branches: list[Any] = []
-    for row, flow in zip(live.branch, found.flows.tolist(), strict=True):
-        rating, name = float(row[5]) or None, f"{int(row[0])}-{int(row[1])}"
+    for row, name, flow in zip(live.branch, live.lines, found.flows.tolist(), strict=True):
+        rating = float(row[5]) or None
         share = None if rating is None else flow / rating
         branches.append({"name": name, "flow_mva": flow, "rating_mva": rating, "loading": share})
     content = {
