@@ -134,7 +134,7 @@ class Feeder:
     _added: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self.loads, self.generators = tuple(self._loads()), tuple(self._generators())
+        self.loads, self.generators = tuple(self._read("load")), tuple(self._read("generator"))
         self.branches = tuple(self._branches())
 
     def command(self, *lines: str) -> None:
@@ -245,62 +245,39 @@ class Feeder:
         return [f"{buses[k // count]}.{n}" if n else "0" for k, n in enumerate(order)]
 
     def drawn(self, factor: float) -> tuple[Load, ...]:
-        """Return what is drawn now with a factor of all loads, of generators less than nothing.
-
-        InputError where only OpenDSS has the model of one.
-        """
-        found = [*self._loads(), *self._generators()]
+        """Return loads now, times a factor, and generators; InputError for a model of OpenDSS's."""
+        found = [*self._read("load"), *self._read("generator")]
         for load in found:
             if load.model not in EXPONENTS:
-                raise InputError(
-                    f"{load.name} has a model that only power flows by OpenDSS have",
-                    found=f"{abs(load.model)}" + ", with exponents of its own" * (load.model < 0),
-                    expected="1, 2, 4 with exponents 1 and 2, or 5",
-                )
+                said = f"{load.name} has a model that only power flows by OpenDSS have"
+                exponents = ", with exponents of its own" * (load.model < 0)
+                expected = "1, 2, 4 with exponents 1 and 2, or 5"
+                raise InputError(said, found=f"{abs(load.model)}{exponents}", expected=expected)
         return tuple(x if x.fixed else replace(x, power=x.power * factor) for x in found)
 
-    def _loads(self) -> Iterator[Load]:
-        loads = self.dss.Loads
-        for name in loads.AllNames():
-            loads.Name(name)
-            model, power = int(loads.Model()), complex(loads.kW(), loads.kvar())
-            if model == 4 and (loads.CVRwatts(), loads.CVRvars()) != EXPONENTS[4]:
-                model = -4
-            about = power, model, loads.kV() * 1e3, loads.Status() != 0
-            yield from self._phases("load", name, bool(loads.IsDelta()), *about)
-
-    def _generators(self) -> Iterator[Load]:
-        generators = self.dss.Generators
-        for name in generators.AllNames():
-            generators.Name(name)
-            power = -complex(generators.kW(), generators.kvar())
-            about = power, generators.Model(), generators.kV() * 1e3, True
-            if not name.startswith("eng_"):
-                yield from self._phases("generator", name, bool(generators.IsDelta()), *about)
-
-    def _phases(
-        self,
-        kind: str,
-        name: str,
-        delta: bool,
-        power: complex,
-        model: int,
-        rated: float,
-        fixed: bool,
-    ) -> Iterator[Load]:
-        """Yield a load or generator by its phases."""
-        self.dss.Circuit.SetActiveElement(f"{kind}.{name}")
-        if not self.dss.CktElement.Enabled() or name.lower() == "none":
-            return
-        nodes, phases = self.terminals(), self.dss.CktElement.NumPhases()
-        if delta:
-            pairs = [(nodes[k], nodes[(k + 1) % len(nodes)]) for k in range(phases)]
-        else:
-            pairs = [(nodes[k], "0") for k in range(phases)]
-            rated = rated / np.sqrt(3) if phases > 1 else rated
-        named = f"{'' if kind == 'load' else 'generator.'}{name.lower()}"
-        for pair in pairs:
-            yield Load(named, pair, power / len(pairs), model, rated, fixed)
+    def _read(self, kind: str) -> Iterator[Load]:
+        """Yield the loads or generators as they are now, those of several phases in parts."""
+        own = self.dss.Loads if kind == "load" else self.dss.Generators
+        for name in own.AllNames():
+            own.Name(name)
+            self.dss.Circuit.SetActiveElement(f"{kind}.{name}")
+            added = kind == "generator" and name.startswith("eng_")
+            if not self.dss.CktElement.Enabled() or name.lower() == "none" or added:
+                continue
+            nodes, phases = self.terminals(), self.dss.CktElement.NumPhases()
+            power, model, rated = complex(own.kW(), own.kvar()), int(own.Model()), own.kV() * 1e3
+            if own.IsDelta():
+                pairs = [(nodes[k], nodes[(k + 1) % len(nodes)]) for k in range(phases)]
+            else:
+                pairs = [(nodes[k], "0") for k in range(phases)]
+                rated = rated / np.sqrt(3) if phases > 1 else rated
+            fixed, named = True, f"generator.{name.lower()}"
+            if kind == "load":
+                fixed, named, power = own.Status() != 0, name.lower(), -power
+                if model == 4 and (own.CVRwatts(), own.CVRvars()) != EXPONENTS[4]:
+                    model = -4
+            for pair in pairs:
+                yield Load(named, pair, -power / len(pairs), model, rated, fixed)
 
     def _branches(self) -> Iterator[Branch]:
         for name in self.elements():
@@ -317,11 +294,10 @@ class Feeder:
                 length = self.dss.Lines.Length()
             else:
                 self.dss.Transformers.Name(own)
-                for winding in range(self.dss.Transformers.NumWindings()):
-                    self.dss.Transformers.Wdg(winding + 1)
+                for first in range(0, len(nodes), count):  # of a winding
+                    self.dss.Transformers.Wdg(first // count + 1)
                     kv = self.dss.Transformers.kV() * (1 if phases == 1 else phases / np.sqrt(3))
-                    own_phases = slice(winding * count, winding * count + phases)
-                    rated[own_phases] = self.dss.Transformers.kVA() / kv or np.inf
+                    rated[first : first + phases] = self.dss.Transformers.kVA() / kv or np.inf
             yield Branch(name, (ends[0], ends[1]), nodes, rated, length)
 
     def _open(self) -> bool:
@@ -335,10 +311,8 @@ class Feeder:
             element = self.dss.CktElement
             polar = np.array(element.CurrentsMagAng())[0::2]
             amperes.append(float(polar.max()))
-            known = np.isfinite(branch.rated)
-            loading.append(
-                float((polar / branch.rated)[known].max(initial=0)) if known.any() else np.nan
-            )
+            rated = np.isfinite(branch.rated).any()
+            loading.append(float((polar / branch.rated).max()) if rated else np.nan)
             losses.append(element.Losses()[0] / 1e3)
         names = tuple(branch.name for branch in self.branches)
         return Branches(names, np.array(loading), np.array(amperes), np.array(losses))

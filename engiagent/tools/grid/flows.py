@@ -83,8 +83,9 @@ class Profiles:
         base = own.pop("load", 1.0)
         share = own.pop("units", 1.0)
         totals: dict[str, complex] = {}
-        fixed = {load.name: load.fixed for load in (*feeder.loads, *feeder.generators)}
+        own_base: dict[str, float] = {}
         for load in (*feeder.loads, *feeder.generators):
+            own_base[load.name] = 1.0 if load.fixed else base
             totals[load.name] = totals.get(load.name, 0) + load.power
         unknown = [name for name in own if name not in totals]
         if unknown:
@@ -92,7 +93,7 @@ class Profiles:
                 f"the column {unknown[0]!r} is no load of {feeder.name}",
                 expected=f"load, units, or one of {', '.join(list(totals)[:8])} …",
             )
-        ratio = {n: value if fixed[n] or not base else value / base for n, value in own.items()}
+        ratio = {n: value / (own_base[n] or 1.0) for n, value in own.items()}
         changed = {name: totals[name] * factor for name, factor in ratio.items()}
         return replace(start, factor=start.factor * base, loads=changed, share=share)
 
@@ -135,9 +136,7 @@ def apply(feeder: Feeder, situation: Situation) -> Flow:
 
 
 @contextmanager
-def situated(
-    state: State, given: Json, *, plain: bool = False
-) -> Iterator[tuple[Feeder, Situation]]:
+def situated(state: State, given: Json, plain: bool = False) -> Iterator[tuple[Feeder, Situation]]:
     """Open the feeder of a call, with the situation that it states; see :func:`opened`."""
     controlled = given.get("regulators") == "controlled"
     with opened(given["case"], state.root, controlled=controlled, plain=plain) as feeder:

@@ -38,14 +38,12 @@ def read(path: Path) -> list[str]:
         rows = hasattr(table, "empty") and not table.empty and "in_service" in table
         if rows and name not in _READ and not name.startswith(("res_", "_")):
             raise InputError(f"the network has elements that are not read: {name}", path.name)
-    net["bus"] = net.bus[net.bus.in_service]
+    net["bus"], net["apart"] = net.bus[net.bus.in_service], net.switch[~net.switch.closed]
     for name in _READ - {"bus", "bus_geodata", "line_geodata"}:
         table = net[name]
         ends = [c for c in ("bus", "from_bus", "to_bus", "hv_bus", "lv_bus") if c in table]
         live = table[ends].isin(net.bus.index).all(axis=1)
         net[name] = table[live & (table.closed if name == "switch" else table.in_service)]
-        if name == "switch":
-            net["apart"] = table[~table.closed]
     return list(_commands(net))
 
 
@@ -88,10 +86,9 @@ def _lines(net: Any) -> Iterator[str]:
         ends = _ends(net, "l", k, int(line.from_bus), int(line.to_bus))
         if not ends:
             continue
-        own = line.dropna()
-        names = [(n, f"{u}_per_km") for n, u in (("r", "ohm"), ("x", "ohm"), ("c", "nf"))]
-        one = [own[f"{n}_{u}"] for n, u in names]
-        zero = [own.get(f"{n}0_{u}", own[f"{n}_{u}"]) for n, u in names]
+        own, names = line.dropna(), (("r", "ohm"), ("x", "ohm"), ("c", "nf"))
+        one = [own[f"{n}_{unit}_per_km"] for n, unit in names]
+        zero = [own.get(f"{n}0_{u}_per_km", a) for a, (n, u) in zip(one, names, strict=True)]
         count, most = line.get("parallel", 1), line.max_i_ka * 1e3 * line.get("df", 1.0)
         values = " ".join(
             f"{name}={value / count if name[0] in 'RX' else value * count:.7g}"
@@ -105,9 +102,8 @@ def _lines(net: Any) -> Iterator[str]:
             raise _refused(net, f"line {k}", "g_us_per_km", line.g_us_per_km)
     ties = net.switch[net.switch.et == "b"]
     for k, tie in ties[ties.element.isin(net.bus.index)].iterrows():
-        ohm = tie.get("z_ohm", 0.0)  # of which pandapower has twice as much resistance as reactance
-        r, x = (2 / 5**0.5 * ohm, 1 / 5**0.5 * ohm) if ohm > 0 else (1e-4, 0.0)
-        most = tie.get("in_ka", 0.0) * 1e3
+        ohm, most = tie.get("z_ohm", 0.0) / 5**0.5, tie.get("in_ka", 0.0) * 1e3
+        r, x = (2 * ohm, ohm) if ohm > 0 else (1e-4, 0.0)  # as pandapower divides it
         yield (
             f"New Line.s{k} Bus1=b{int(tie.bus)} Bus2=b{int(tie.element)} Phases=3 Switch=y "
             f"R1={r:.9g} X1={x:.9g} R0={r:.9g} X0={x:.9g} C1=0 C0=0 Length=1 "
@@ -159,30 +155,30 @@ def _transformers(net: Any) -> Iterator[str]:
 
 def _loads(net: Any) -> Iterator[str]:
     """Yield loads, and as generators what the factor of all loads leaves as it is."""
-    for table, kind in (("load", "Load"), ("sgen", "Generator"), ("storage", "Generator")):
+    for table in ("load", "sgen", "storage", "asymmetric_load", "asymmetric_sgen"):
+        kind = "Load" if table.endswith("load") else "Generator"
         for k, row in net[table].iterrows():
-            power = complex(row.p_mw, row.q_mvar) * row.get("scaling", 1.0)
-            power *= -1 if table == "storage" else 1
-            name = f"{kind}.{table}{k} Bus1=b{int(row.bus)} Phases=3 {_model(row)}"
-            yield _drawn(name, net.bus.vn_kv[row.bus], power, row.get("type") == "delta")
-    for table, kind in (("asymmetric_load", "Load"), ("asymmetric_sgen", "Generator")):
-        for k, row in net[table].iterrows():
-            delta = row.get("type") == "delta"
-            level = net.bus.vn_kv[row.bus] / (1 if delta else 3**0.5)
-            for number, phase in enumerate("abc", start=1):
-                power = complex(row[f"p_{phase}_mw"], row[f"q_{phase}_mvar"])
-                bus = f"b{int(row.bus)}.{number}" + f".{number % 3 + 1}" * delta
-                name = f"{kind}.{table}{k}{phase} Bus1={bus} Phases=1 Model=1"
-                if power:
-                    yield _drawn(name, level, power * row.get("scaling", 1.0), delta)
+            delta, model = row.get("type") == "delta", _model(row)
+            scale = row.get("scaling", 1.0) * (-1e3 if table == "storage" else 1e3)
+            for number, phase in enumerate(("a_", "b_", "c_") if "_" in table else ("",), start=1):
+                power = complex(row[f"p_{phase}mw"], row[f"q_{phase}mvar"]) * scale
+                nodes = f".{number}" + f".{number % 3 + 1}" * delta if phase else ""
+                level = net.bus.vn_kv[row.bus] / (3**0.5 if phase and not delta else 1)
+                if power or not phase:
+                    yield (
+                        f"New {kind}.{table}{k}{phase[:1]} Bus1=b{int(row.bus)}{nodes} {model} "
+                        f"Phases={1 if phase else 3} Conn={'Delta' if delta else 'Wye'} "
+                        f"kV={level:.9g} kW={power.real:.9g} kvar={power.imag:.9g} "
+                        "Vminpu=0.1 Vmaxpu=3"
+                    )
     for k, row in net.shunt.iterrows():
         if row.dropna().get("step_dependency_table"):
             raise _refused(net, f"shunt {k}", "step_dependency_table", "true")
         level = row.dropna().get("vn_kv", net.bus.vn_kv[row.bus])
         if power := complex(row.p_mw, row.q_mvar) * row.step:
             ohm = level**2 / power.conjugate()
-            bus = int(row.bus)
-            yield f"New Reactor.shunt{k} Bus1=b{bus} Phases=3 R={ohm.real:.9g} X={ohm.imag:.9g}"
+            own = f"New Reactor.shunt{k} Bus1=b{int(row.bus)} Phases=3"
+            yield f"{own} R={ohm.real:.9g} X={ohm.imag:.9g}"
 
 
 def _model(row: Any) -> str:
@@ -197,13 +193,6 @@ def _model(row: Any) -> str:
         if shares == pure * 2:
             return f"Model={model}"
     return f"Model=8 ZIPV=({' '.join(f'{x:.9g}' for x in shares)} 0)"
-
-
-def _drawn(name: str, level: float, power: complex, delta: bool) -> str:
-    return (
-        f"New {name} Conn={'Delta' if delta else 'Wye'} kV={level:.9g} kW={power.real * 1e3:.9g} "
-        f"kvar={power.imag * 1e3:.9g} Vminpu=0.1 Vmaxpu=3"
-    )
 
 
 def _places(net: Any) -> Iterator[tuple[int, tuple[float, float]]]:

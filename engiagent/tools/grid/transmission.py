@@ -8,6 +8,7 @@ of the branch model: R. D. Zimmerman et al., doi:10.1109/TPWRS.2010.2051168.
 
 import importlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -60,31 +61,30 @@ class Case:
             expected = f"{nearest(name, CASES)}, or a MATPOWER file of the session"
             raise InputError(f"there is no case {name!r}", expected=expected)
         bus, gen, branch = (np.array(tables[n], float) for n in ("bus", "gen", "branch"))
-        gen, branch = (  # older versions of the format have fewer columns
-            np.pad(table, ((0, 0), (0, max(columns - table.shape[1], 0))))
-            for table, columns in ((gen, 21), (branch, 13))
-        )
+        # Older versions of the format have fewer columns.
+        gen = np.pad(gen, ((0, 0), (0, max(21 - gen.shape[1], 0))))
+        branch = np.pad(branch, ((0, 0), (0, max(13 - branch.shape[1], 0))))
         cost = np.array(tables["gencost"] if len(tables["gencost"]) else np.zeros((len(gen), 7)))
         if not (bus[:, 1] == 3).any():
             raise InputError("there is no reference bus", name, expected="a bus of type 3")
         if len(cost) not in (len(gen), 2 * len(gen)):
-            said = "mpc.gencost has other rows than there are generators"
             expected = f"{len(gen)}, or {2 * len(gen)} with reactive power"
+            said = "mpc.gencost has not a row for each generator"
             raise InputError(said, name, found=f"{len(cost)}", expected=expected)
         units = tuple(f"g{k + 1}" for k in range(len(gen)))
+        lines, seen = [f"{int(a)}-{int(b)}" for a, b in branch[:, :2]], Counter[frozenset[float]]()
         pairs = [frozenset(pair) for pair in branch[:, :2].tolist()]
-        numbers = [
-            f"#{pairs[: k + 1].count(p)}" * (pairs.count(p) > 1) for k, p in enumerate(pairs)
-        ]
-        ends = zip(branch[:, :2], numbers, strict=True)
-        lines = tuple(f"{int(a)}-{int(b)}{number}" for (a, b), number in ends)
+        for k, pair in enumerate(pairs):
+            seen[pair] += 1
+            lines[k] += f"#{seen[pair]}"
+        lines = [x if seen[p] > 1 else x[:-2] for x, p in zip(lines, pairs, strict=True)]
         at = [(f"generator {u}", n) for u, n in zip(units, gen[:, 0], strict=True)]
         at += [(f"branch {a:g}-{b:g}", n) for a, b in branch[:, :2] for n in (a, b)]
         for what, number in at:
             if number not in bus[:, 0]:
                 raise InputError(f"the {what} is at bus {number:g}, which is not there", name)
         base = float(tables["baseMVA"])
-        return cls(name, base, bus, gen, branch, cost.astype(float), units, lines)
+        return cls(name, base, bus, gen, branch, cost.astype(float), units, tuple(lines))
 
     def in_service(self) -> "Case":
         """Return it without units and branches that are out of service, and isolated buses."""
@@ -93,11 +93,8 @@ class Case:
         live = (self.gen[:, 7] > 0) & np.isin(self.gen[:, 0], list(known))
         on = (self.branch[:, 10] > 0) & np.isin(self.branch[:, :2], list(known)).all(axis=1)
         cost = self.cost[np.tile(live, len(self.cost) // len(live))]
-        units, lines = (
-            tuple(np.array(names)[own].tolist())
-            for names, own in ((self.units, live), (self.lines, on))
-        )
-        gen, branch = self.gen[live], self.branch[on]
+        units = tuple(np.array(self.units)[live].tolist())
+        lines, gen, branch = tuple(np.array(self.lines)[on]), self.gen[live], self.branch[on]
         return Case(self.name, self.base, bus, gen, branch, cost, units, lines)
 
     def tables(self) -> dict[str, Any]:
@@ -359,10 +356,10 @@ class _Made:
         rows: list[tuple[Any, ...]] = []  # units, slopes, ends
         for unit, row in zip(self.case.units, self.case.gen / self.case.base, strict=True):
             most, least, p_max, p_min = row[[3, 4, 8, 9]]
-            if p_min < 0 == p_max and most and least:
-                said = f"the dispatchable load {unit} has no single power factor"
-                raise InputError(said, self.case.name, expected="Qmin or Qmax of 0")
-            if p_min < 0 == p_max and most + least:
+            if p_min < 0 == p_max and (most or least):
+                if most and least:
+                    said = f"the dispatchable load {unit} has no single power factor"
+                    raise InputError(said, self.case.name, expected="Qmin or Qmax of 0")
                 rows.append((unit, (most + least) / p_min, 0.0, 0.0))
             for first, second in ((13, 15), (12, 14)) if row[10] != row[11] else ():
                 slope = (row[second] - row[first]) / (row[11] - row[10])
@@ -380,16 +377,15 @@ class _Made:
     def _angles(self, parts: Parts, places: np.ndarray) -> None:
         """Add how far the angle of one end of a branch may be ahead of that of the other."""
         case, rows = self.case, []
-        for name, (low, high), (f, t) in zip(
-            case.lines, case.branch[:, 11:13], places, strict=True
-        ):
+        branches = zip(case.lines, case.branch[:, 11:13], places, strict=True)
+        for name, (low, high), (f, t) in branches:
             for most, ends in ((high, (f, t)), (-low, (t, f))) if low or high else ():
                 if self.formulation == "ac" and 90 < abs(most) < 360:
                     said = f"the angle limit of {name} is above 90 degrees, which only dc takes"
                     raise InputError(said, case.name, found=f"{most:g}")
                 if most < 360:
-                    ahead, behind = (self.buses[k] for k in ends)
-                    rows.append((f"{name} from {ahead}", ahead, behind, np.deg2rad(most)))
+                    first, second = (self.buses[k] for k in ends)
+                    rows.append((f"{name} from {first}", first, second, np.deg2rad(most)))
         if rows:
             names, values = [row[0] for row in rows], np.array([row[3] for row in rows])
             rule = "angle[m] - angle[n] <= ahead[d]"
