@@ -25,6 +25,7 @@ PUBLISHED = {
     **{"675.1": (0.9835, -5.56), "675.2": (1.0553, -122.52), "675.3": (0.9758, 116.03)},
 }
 TWO_NODES = """Clear
+Set DefaultBaseFrequency=50
 New Circuit.two Bus1=a BasekV=0.4 pu=1 Phases=3 MVAsc3=1e6 MVAsc1=1e6 Frequency=50
 New Line.cable Bus1=a Bus2=b Phases=3 R1=0.1 X1=0 R0=0.1 X0=0 C1=0 C0=0 Length=1 NormAmps=50
 New Load.one Bus1=b Phases=3 Conn=Wye Model=2 kV=0.4 kW=16 kvar=0
@@ -179,6 +180,9 @@ def test_loads_of_a_file_are_those_of_its_file(tmp_path: Path) -> None:
     losses = call("grid_losses", tmp_path, case="long.dss")["branches"]
     violations = call("grid_violations", tmp_path, case="long.dss", loading=1, low=0, high=2)
     constant = call("grid_power_flow", tmp_path, case="long.dss", engine="ybus")
+    (tmp_path / "half.dss").write_text(LONG + "Set LoadMult=0.5\n")
+    half = call("grid_power_flow", tmp_path, case="half.dss", load=2, engine="ybus")
+    assert half["lowest"] == pytest.approx(constant["lowest"])
     dss.Text.Command(f'Compile "{tmp_path / "long.dss"}"')
     dss.Solution.Solve()
     sizes = dict(zip(dss.Circuit.AllNodeNames(), dss.Circuit.AllBusMagPu(), strict=True))

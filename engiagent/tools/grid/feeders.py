@@ -127,6 +127,7 @@ class Feeder:
     bases: Mapping[str, float]  # nominal voltage to ground by bus. [V]
     nodes: tuple[str, ...]
     coordinates: Mapping[str, tuple[float, float]]
+    factor: float  # of all loads, of its file
     loads: tuple[Load, ...] = field(init=False)  # as the file has them, without a factor
     generators: tuple[Load, ...] = field(init=False)
     branches: tuple[Branch, ...] = field(init=False)
@@ -149,7 +150,7 @@ class Feeder:
 
     def solve(self, factor: float = 1.0) -> Flow:
         """Return the power flow with all loads times a factor; EngiagentError when it diverges."""
-        self.command(f"Set LoadMult={factor:.15g}")
+        self.command(f"Set LoadMult={factor * self.factor:.15g}")
         self.command(f"Set MaxIterations={MOST_ITERATIONS}", "Set Tolerance=1e-10")
         with suppress(Exception):  # that it does not converge is told below
             self.dss.Solution.Solve()
@@ -253,6 +254,7 @@ class Feeder:
                 exponents = ", with exponents of its own" * (load.model < 0)
                 expected = "1, 2, 4 with exponents 1 and 2, or 5"
                 raise InputError(said, found=f"{abs(load.model)}{exponents}", expected=expected)
+        factor *= self.factor
         return tuple(x if x.fixed else replace(x, power=x.power * factor) for x in found)
 
     def _read(self, kind: str) -> Iterator[Load]:
@@ -393,6 +395,7 @@ def opened(
         dss = _engine()
         try:
             dss.Text.Command("Clear")
+            dss.Text.Command("Set DefaultBaseFrequency=60")  # not that of the file before
             for line in read(path) if path.suffix == ".json" else [f'Compile "{path}"']:
                 dss.Text.Command(line)
         except InputError:
@@ -415,7 +418,7 @@ def opened(
         beside = shipped.coordinates if shipped is not None else None
         places = _places(_shipped(beside) if beside else None, dss)
         nodes = tuple(n.lower() for n in dss.Circuit.YNodeOrder())
-        yield Feeder(dss, case, _bases(dss), nodes, places)
+        yield Feeder(dss, case, _bases(dss), nodes, places, dss.Solution.LoadMult())
 
 
 def _own(case: str, root: Path) -> Path:
