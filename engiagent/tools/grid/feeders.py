@@ -263,7 +263,8 @@ class Feeder:
         for name in own.AllNames():
             own.Name(name)
             self.dss.Circuit.SetActiveElement(f"{kind}.{name}")
-            added = kind == "generator" and name.startswith("eng_")
+            named, fixed = f"{kind}.{name.lower()}", True
+            added = named.startswith("generator.eng_")
             if not self.dss.CktElement.Enabled() or name.lower() == "none" or added:
                 continue
             nodes, phases = self.terminals(), self.dss.CktElement.NumPhases()
@@ -273,7 +274,6 @@ class Feeder:
             else:
                 pairs = [(nodes[k], "0") for k in range(phases)]
                 rated = rated / np.sqrt(3) if phases > 1 else rated
-            fixed, named = True, f"generator.{name.lower()}"
             if kind == "load":
                 fixed, named, power = own.Status() != 0, name.lower(), -power
                 if model == 4 and (own.CVRwatts(), own.CVRvars()) != EXPONENTS[4]:
@@ -381,7 +381,7 @@ def _shipped(file: str) -> Path:
 
 @contextmanager
 def opened(
-    case: str, root: Path, *, controlled: bool = False, plain: bool = False
+    case: str, root: Path, controlled: bool = False, plain: bool = False
 ) -> Iterator[Feeder]:
     """Open a test feeder by its name, or an OpenDSS file below a folder.
 
@@ -410,8 +410,7 @@ def opened(
                 lines += [f"Transformer.{name}.wdg=2", f"Transformer.{name}.Tap={1 + _STEP * tap}"]
             lines.append("Set ControlMode=OFF")
         if shipped is not None or plain:
-            lines.append("BatchEdit Load..* Vminpu=0.1 Vmaxpu=3")
-            lines += ["BatchEdit Generator..* Vminpu=0.1 Vmaxpu=3"] * bool(dss.Generators.Count())
+            lines += [f"BatchEdit {c}..* Vminpu=0.1 Vmaxpu=3" for c in ("Load", "Generator")]
         for line in [*lines, "Set MaxControlIter=100"]:
             dss.Text.Command(line)
         dss.Solution.Solve()

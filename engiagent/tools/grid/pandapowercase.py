@@ -72,8 +72,7 @@ def _commands(net: Any) -> Iterator[str]:
 
 def _ends(net: Any, kind: str, k: int, *buses: int) -> list[str]:
     """Return the buses of an element, an own one behind an open switch; none if it is alone."""
-    own = net.apart[(net.apart.et == kind) & (net.apart.element == k)]
-    off = set(own.bus)
+    off = set(net.apart.bus[(net.apart.et == kind) & (net.apart.element == k)])
     return [f"b{b}_{kind}{k}" if b in off else f"b{b}" for b in buses] if off < {*buses} else []
 
 

@@ -201,11 +201,9 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
     """
     with situated(state, given, plain=True) as (feeder, now):
         bands = Bands(*bands_of(feeder, given))
-        feeder.draw(now.loads or {})
         try:
             apply(feeder, now)
         except EngiagentError:  # that it cannot carry its load is what is asked about
-            feeder.inject({})
             apply(feeder, Situation(0.3))
         fixed = _fixed_units(feeder, now)
         norm = given.get("norm", "L2")

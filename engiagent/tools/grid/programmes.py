@@ -398,15 +398,12 @@ def ratings(feeder: Feeder, reduced: Reduced) -> Iterator[tuple[dict[str, comple
     """
     bases = dict(zip(reduced.network.nodes, reduced.network.bases, strict=True))
     for branch in feeder.branches:
-        if np.isinf(branch.rated).all():
-            continue
         feeder.dss.Circuit.SetActiveElement(branch.name)
         flat = np.array(feeder.dss.CktElement.YPrim())
         size = len(branch.nodes)
         primitive = (flat[0::2] + 1j * flat[1::2]).reshape(size, size).T
         for k, most in enumerate(branch.rated):
-            idle = np.isinf(most) or branch.nodes[k] == "0"
-            if idle or abs(primitive[k, k]) > reduced.stiff:
+            if np.isinf(most) or branch.nodes[k] == "0" or abs(primitive[k, k]) > reduced.stiff:
                 continue
             row: dict[str, complex] = {}
             constant = 0j

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -72,19 +73,18 @@ class Case:
             said = "mpc.gencost has not a row for each generator"
             raise InputError(said, name, found=f"{len(cost)}", expected=expected)
         units = tuple(f"g{k + 1}" for k in range(len(gen)))
-        lines, seen = [f"{int(a)}-{int(b)}" for a, b in branch[:, :2]], Counter[frozenset[float]]()
-        pairs = [frozenset(pair) for pair in branch[:, :2].tolist()]
-        for k, pair in enumerate(pairs):
+        names, pairs = [f"{int(a)}-{int(b)}" for a, b in branch[:, :2]], branch[:, :2].tolist()
+        every, seen = Counter(map(frozenset, pairs)), Counter[frozenset[float]]()
+        for k, pair in enumerate(map(frozenset, pairs)):
             seen[pair] += 1
-            lines[k] += f"#{seen[pair]}"
-        lines = [x if seen[p] > 1 else x[:-2] for x, p in zip(lines, pairs, strict=True)]
+            names[k] += f"#{seen[pair]}" * (every[pair] > 1)
         at = [(f"generator {u}", n) for u, n in zip(units, gen[:, 0], strict=True)]
         at += [(f"branch {a:g}-{b:g}", n) for a, b in branch[:, :2] for n in (a, b)]
         for what, number in at:
             if number not in bus[:, 0]:
                 raise InputError(f"the {what} is at bus {number:g}, which is not there", name)
-        base = float(tables["baseMVA"])
-        return cls(name, base, bus, gen, branch, cost.astype(float), units, tuple(lines))
+        base, cost = float(tables["baseMVA"]), cost.astype(float)
+        return cls(name, base, bus, gen, branch, cost, units, tuple(names))
 
     def in_service(self) -> "Case":
         """Return it without units and branches that are out of service, and isolated buses."""
@@ -93,8 +93,8 @@ class Case:
         live = (self.gen[:, 7] > 0) & np.isin(self.gen[:, 0], list(known))
         on = (self.branch[:, 10] > 0) & np.isin(self.branch[:, :2], list(known)).all(axis=1)
         cost = self.cost[np.tile(live, len(self.cost) // len(live))]
-        units = tuple(np.array(self.units)[live].tolist())
-        lines, gen, branch = tuple(np.array(self.lines)[on]), self.gen[live], self.branch[on]
+        units, lines = tuple(compress(self.units, live)), tuple(compress(self.lines, on))
+        gen, branch = self.gen[live], self.branch[on]
         return Case(self.name, self.base, bus, gen, branch, cost, units, lines)
 
     def tables(self) -> dict[str, Any]:
@@ -111,8 +111,8 @@ class Case:
             rows = np.arange(len(bus)) if name == "all" else np.array([self._bus(name)])
             match = re.fullmatch(r"([-\d.eE]+)\s*(x|MW)?", text)
             if match is None or (name == "all" and match[2] != "x"):
-                said = f"the load of {name} cannot be read"
                 expected = "a factor, as 1.2x" if name == "all" else "1.2x, or 90"
+                said = f"the load of {name} cannot be read"
                 raise InputError(said, found=text, expected=expected)
             value = float(match[1])
             if match[2] == "x":
@@ -463,10 +463,8 @@ class _Made:
     def _goal(self, parts: Parts, units: Sequence[str]) -> dict[str, Any]:
         """Return the goal: polynomials of costs of up to the second degree, and piecewise ones."""
         base, terms, count = self.case.base, [], len(units)
-        sides = [("p", "c", self.case.cost[:count])]
-        if self.formulation == "ac" and len(self.case.cost) > count:
-            sides.append(("q", "d", self.case.cost[count:]))
-        for power, c, costs in sides:
+        sides = [("p", "c", self.case.cost[:count]), ("q", "d", self.case.cost[count:])]
+        for power, c, costs in sides[: 2 if len(sides[1][2]) and self.formulation == "ac" else 1]:
             quadratic = np.zeros((count, 3))
             for k, row in enumerate(costs):
                 width = int(row[3])
