@@ -80,7 +80,7 @@ def _refuse_other_money(known: Tool, pairs: Sequence[str], answer: Json) -> None
     units = {argument.name: argument.unit or "1" for argument in known.arguments}
     for key, _, text in (pair.partition("=") for pair in pairs):
         money = _in_money(units[key], text).partition("/")[0]
-        if money in CURRENCIES and money != answer["unit"]:
+        if money in CURRENCIES and money != answer.get("unit", money):  # fixed by the tool's own
             said = f"{known.name}.{key}: the data are in {answer['unit']}"
             raise InputError(said, found=text, expected="their currency")
 

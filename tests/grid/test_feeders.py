@@ -25,6 +25,7 @@ PUBLISHED = {
     **{"675.1": (0.9835, -5.56), "675.2": (1.0553, -122.52), "675.3": (0.9758, 116.03)},
 }
 TWO_NODES = """Clear
+Set DefaultBaseFrequency=50
 New Circuit.two Bus1=a BasekV=0.4 pu=1 Phases=3 MVAsc3=1e6 MVAsc1=1e6 Frequency=50
 New Line.cable Bus1=a Bus2=b Phases=3 R1=0.1 X1=0 R0=0.1 X0=0 C1=0 C0=0 Length=1 NormAmps=50
 New Load.one Bus1=b Phases=3 Conn=Wye Model=2 kV=0.4 kW=16 kvar=0
@@ -141,7 +142,9 @@ Set Volt"""
     seen = call("grid_violations", tmp_path, low=0.5, **outage)
     assert {v["place"] for v in seen["violations"]} == {"c.1", "c.2", "c.3"}
     one = call("grid_power_flow", tmp_path, case="three.dss", set=["Open Line.switch 1 2"])
-    assert one["lowest"] == {"node": "c.2", "magnitude_pu": 0}
+    sizes = {v["node"]: v["magnitude_pu"] for v in one["voltages"]}
+    assert sizes.pop("c.2") == 0
+    assert one["lowest"]["magnitude_pu"] == pytest.approx(min(sizes.values()), abs=1e-8)
     for tool in ("grid_hosting_capacity", "grid_infeasibility"):
         assert "c.1, c.2, c.3 switched off" in refused(tool, tmp_path, **outage)
 
@@ -151,6 +154,55 @@ def test_losses_of_branches_add_up(tmp_path: Path) -> None:
     flow = call("grid_power_flow", tmp_path, case="ieee123")
     total = sum(branch["losses_kw"] for branch in found["branches"])
     assert total == pytest.approx(flow["losses"]["active_kw"], rel=1e-6)
+
+
+LONG = """Clear
+New Circuit.long Bus1=a BasekV=12.47 pu=1 Phases=3 MVAsc3=500 MVAsc1=500
+New Line.l Bus1=a Bus2=b Phases=3 R1=6 X1=6 R0=9 X0=12 C1=0 C0=0 Length=1
+New Transformer.t Phases=1 Windings=2 Buses=[b.1.2 c.1] Conns=[delta wye] kVs=[12.47 0.24]
+~ kVAs=[100 100] XHL=2 %LoadLoss=1
+New Transformer.d Phases=3 Windings=2 Buses=[b y] Conns=[delta wye] kVs=[12.47 0.4] kVAs=[200 200]
+~ XHL=4 %LoadLoss=1
+New Load.big Bus1=b Phases=3 kV=12.47 kW=1200 kvar=500 Model=1
+New Load.house Bus1=c.1 Phases=1 kV=0.24 kW=130 kvar=0 Model=1 Vminpu=0.7
+New Load.one Bus1=y.1 Phases=1 kV=0.231 kW=80 kvar=0 Model=1 Vminpu=0.7
+New Generator.sun Bus1=b Phases=3 kV=12.47 kW=90 kvar=0 Model=1 Vminpu=0.5
+Set VoltageBases=[12.47 0.416]
+CalcVoltageBases
+"""
+
+
+def test_loads_of_a_file_are_those_of_its_file(tmp_path: Path) -> None:
+    import opendssdirect as dss
+
+    (tmp_path / "long.dss").write_text(LONG)
+    found = call("grid_power_flow", tmp_path, case="long.dss")
+    losses = call("grid_losses", tmp_path, case="long.dss")["branches"]
+    violations = call("grid_violations", tmp_path, case="long.dss", loading=1, low=0, high=2)
+    constant = call("grid_power_flow", tmp_path, case="long.dss", engine="ybus")
+    (tmp_path / "half.dss").write_text(LONG + "Set LoadMult=0.5\n")
+    half = call("grid_power_flow", tmp_path, case="half.dss", load=2, engine="ybus")
+    assert half["lowest"] == pytest.approx(constant["lowest"])
+    dss.Text.Command(f'Compile "{tmp_path / "long.dss"}"')
+    dss.Solution.Solve()
+    sizes = dict(zip(dss.Circuit.AllNodeNames(), dss.Circuit.AllBusMagPu(), strict=True))
+    assert sizes["b.3"] < 0.94  # the large load is below its lowest voltage
+    assert {v["node"]: v["magnitude_pu"] for v in found["voltages"]} == pytest.approx(
+        sizes, abs=1e-4
+    )
+    # Each current over that of the winding's rating: a unit between two phases, a single phase.
+    shares = {b["name"]: b["loading"] for b in losses}
+    for name, volts in (("t", 240), ("d", 400 / 3**0.5)):
+        dss.Circuit.SetActiveElement(f"Transformer.{name}")
+        current = max(dss.CktElement.CurrentsMagAng()[0::2])
+        rated = {"t": 100e3 / volts, "d": 200e3 / 3 / volts}[name]
+        assert shares[f"transformer.{name}"] == pytest.approx(current / rated, rel=1e-3)
+        assert current / rated > 1.3
+    assert {v["place"] for v in violations["violations"]} == {"transformer.t", "transformer.d"}
+    # A second engine has constant powers throughout, and so has what it is held against.
+    assert constant["difference_pu"] < 1e-6
+    lowest = min(v["magnitude_pu"] for v in constant["voltages"])
+    assert lowest < found["lowest"]["magnitude_pu"] - 1e-3
 
 
 def test_elements_are_counted_and_exported(tmp_path: Path) -> None:
@@ -208,17 +260,142 @@ def test_a_column_without_numbers_is_refused(tmp_path: Path) -> None:
         assert "is empty" in refused(tool, tmp_path, case="ieee13", low=1.1, high=1)
 
 
-def test_a_network_of_pandapower_has_its_voltages(tmp_path: Path) -> None:
-    pandapower = pytest.importorskip("pandapower")
+def _village(pandapower: Any) -> Any:
     net = pandapower.create_empty_network()
-    buses = [pandapower.create_bus(net, level) for level in (20, 0.4, 0.4)]
+    buses = [pandapower.create_bus(net, level) for level in (20, 0.4, 0.4, 0.4)]
     pandapower.create_ext_grid(net, buses[0], vm_pu=1.02)
     pandapower.create_transformer(net, buses[0], buses[1], "0.4 MVA 20/0.4 kV")
     pandapower.create_line(net, buses[1], buses[2], 0.3, "NAYY 4x150 SE")
+    pandapower.create_line(net, buses[2], buses[3], 0.1, "NAYY 4x150 SE")
     pandapower.create_load(net, buses[2], 0.1, 0.02)
+    pandapower.create_load(net, buses[3], 0.04, 0.01)
+    return net
+
+
+def _second(net: Any, pandapower: Any, bus: int) -> None:
+    pandapower.create_transformer(net, 0, 1, "0.4 MVA 20/0.4 kV")
+    pandapower.create_switch(net, bus, 1, "t", closed=False)
+
+
+def _tied(net: Any, pandapower: Any) -> None:
+    pandapower.create_load(net, pandapower.create_bus(net, 0.4), 0.02)
+    pandapower.create_switch(net, 3, 4, "b", z_ohm=0.05)
+
+
+CHANGES: dict[str, Any] = {
+    "none": lambda net, _: None,
+    "parallel": lambda net, _: net.trafo.__setitem__("parallel", 2),
+    "no tap changer": lambda net, _: (
+        net.trafo.__setitem__("tap_pos", 2),
+        net.trafo.__setitem__("tap_changer_type", None),
+    ),
+    "tap": lambda net, _: net.trafo.__setitem__("tap_pos", 2),
+    "open above": lambda net, pandapower: _second(net, pandapower, 0),
+    "open below": lambda net, pandapower: _second(net, pandapower, 1),
+    "dead bus": lambda net, _: net.bus.loc.__setitem__((3, "in_service"), False),
+    "open line": lambda net, pandapower: pandapower.create_switch(net, 2, 1, "l", closed=False),
+    "impedance": lambda net, _: [
+        net.load.__setitem__(f"const_z_{way}_percent", 100.0) for way in "pq"
+    ],
+    "mixed": lambda net, _: (
+        net.load.__setitem__("const_z_p_percent", 30.0),
+        net.load.__setitem__("const_i_p_percent", 20.0),
+    ),
+    "short circuits": lambda net, _: net.ext_grid.__setitem__("s_sc_max_mva", 2.0),
+    "derated": lambda net, _: net.line.__setitem__("df", 0.5),
+    "shunt": lambda net, pandapower: pandapower.create_shunt(net, 3, -0.05, 0.01, vn_kv=0.42),
+    "switch": lambda net, pandapower: _tied(net, pandapower),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_network_of_pandapower_has_its_voltages(name: str, tmp_path: Path) -> None:
+    pandapower = pytest.importorskip("pandapower")
+    net = _village(pandapower)
+    CHANGES[name](net, pandapower)
     pandapower.runpp(net)
     pandapower.to_json(net, str(tmp_path / "net.json"))
-    found = call("grid_power_flow", tmp_path, case="net.json")["voltages"]
-    sizes = {v["node"]: v["magnitude_pu"] for v in found}
-    for bus, size in net.res_bus.vm_pu.items():
-        assert sizes[f"b{bus}.1"] == pytest.approx(size, abs=2e-4)
+    found = call("grid_power_flow", tmp_path, case="net.json")
+    sizes = {v["node"]: v["magnitude_pu"] for v in found["voltages"]}
+    for bus, size in net.res_bus.vm_pu.dropna().items():
+        assert sizes[f"b{bus}.1"] == pytest.approx(size, abs=1e-4)
+    power = net.res_ext_grid.p_mw.sum() * 1e3
+    assert found["source"]["active_kw"] == pytest.approx(power, abs=0.05)
+    branches = call("grid_losses", tmp_path, case="net.json")["branches"]
+    loading = {branch["name"]: branch["loading"] for branch in branches}
+    for k, share in net.res_line.loading_percent.dropna().items():
+        assert loading.get(f"line.l{k}", 0) == pytest.approx(share / 100, abs=1e-3)
+
+
+def test_only_loads_of_pandapower_have_the_factor_of_loads(tmp_path: Path) -> None:
+    pandapower = pytest.importorskip("pandapower")
+    net = _village(pandapower)
+    pandapower.create_sgen(net, 3, 0.08)
+    pandapower.create_storage(net, 3, 0.01, 0.1)
+    pandapower.to_json(net, str(tmp_path / "net.json"))
+    net.load["scaling"] = 0.5
+    pandapower.runpp(net)
+    found = call("grid_power_flow", tmp_path, case="net.json", load=0.5, engine="ybus")
+    power = net.res_ext_grid.p_mw.sum() * 1e3
+    assert found["source"]["active_kw"] == pytest.approx(power, abs=0.05)
+    assert found["difference_pu"] < 1e-6
+    assert call("grid_counts", tmp_path, case="net.json")["load"]["active_kw"] == pytest.approx(140)
+    plan = call("grid_hosting_capacity", tmp_path, case="net.json", load=0.5, power=20)
+    assert {u["unit"] for u in plan["results"][0]["units"]} == {
+        f"b{k}.{p}" for k in (2, 3) for p in "123"
+    }
+    assert plan["results"][0]["executed"]["reproduced"]
+    net.sgen["scaling"] = 0.25
+    pandapower.runpp(net)
+    power = net.res_ext_grid.p_mw.sum() * 1e3
+    rows = "time,load,generator.sgen0\n2026-07-01T00:00,0.5,0.25\n2026-07-01T01:00,0,0\n"
+    (tmp_path / "day.csv").write_text(rows)
+    series = call("grid_time_series", tmp_path, case="net.json", profiles="day.csv")
+    assert series["active_kw"][0] == pytest.approx(power, abs=0.05)
+
+
+def test_loads_in_delta_of_pandapower_lie_between_phases(tmp_path: Path) -> None:
+    pandapower = pytest.importorskip("pandapower")
+    net = _village(pandapower)
+    power = {"p_a_mw": 0.03, "q_a_mvar": 0.01, "p_b_mw": 0.005, "q_b_mvar": 0}
+    pandapower.create_asymmetric_load(net, 3, **power, p_c_mw=0.01, q_c_mvar=0, type="delta")
+    grid = {"s_sc_max_mva": 1e5, "rx_max": 0.1, "x0x_max": 1, "r0x0_max": 0.1}
+    net.ext_grid = net.ext_grid.assign(**grid)
+    for name in ("r", "x", "c"):
+        unit = "nf" if name == "c" else "ohm"
+        net.line[f"{name}0_{unit}_per_km"] = net.line[f"{name}_{unit}_per_km"]
+    own: dict[str, Any] = {
+        "vector_group": "Dyn",
+        "vk0_percent": 6.0,
+        "vkr0_percent": 1.4,
+        "mag0_percent": 1e6,
+    }
+    net.trafo = net.trafo.assign(**own, mag0_rx=0.0, si0_hv_partial=0.9)
+    pandapower.runpp_3ph(net)
+    pandapower.to_json(net, str(tmp_path / "net.json"))
+    found = call("grid_power_flow", tmp_path, case="net.json")
+    sizes = {v["node"]: v["magnitude_pu"] for v in found["voltages"]}
+    for number, phase in enumerate("abc", start=1):
+        size = net.res_bus_3ph[f"vm_{phase}_pu"][3]
+        assert sizes[f"b3.{number}"] == pytest.approx(size, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("trafo", "df", 0.8),
+        ("trafo", "vector_group", "Yzn5"),
+        ("trafo", "tap_changer_type", "Ideal"),
+        ("line", "g_us_per_km", 9.0),
+    ],
+)
+def test_what_is_not_read_of_pandapower_is_named(
+    table: str, column: str, value: Any, tmp_path: Path
+) -> None:
+    pandapower = pytest.importorskip("pandapower")
+    net = _village(pandapower)
+    net.trafo["tap_pos"] = 2
+    net[table][column] = value
+    pandapower.to_json(net, str(tmp_path / "net.json"))
+    said = refused("grid_power_flow", tmp_path, case="net.json")
+    assert f"net.json: {table} 0 has a {column} that is not read; found {value}" in said

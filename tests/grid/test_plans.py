@@ -1,5 +1,6 @@
 """Plans of grids: strategies against one another, executions, published optima, second programs."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -282,3 +283,135 @@ def test_a_dispatch_that_cannot_be_is_said_with_its_limits(tmp_path: Path) -> No
 )
 def test_wrong_cases_say_what_is_wrong(arguments: Any, part: str, tmp_path: Path) -> None:
     assert part in refused("grid_opf", tmp_path, time_limit=15, **arguments)
+
+
+FIVE = """mpc.version = '2';
+mpc.baseMVA = 100;
+mpc.bus = [
+10 3 0 0 0 0 1 1 0 230 1 1.06 0.94; 22 2 60 10 0 0 1 1 0 230 1 1.06 0.94;
+35 1 100 35 0 19 1 1 0 230 1 1.06 0.94; 47 1 80 25 2 0 1 1 0 230 1 1.06 0.94;
+51 2 40 10 0 0 1 1 0 230 1 1.06 0.94;
+];
+mpc.gen = [
+10 100 0 150 -150 1 100 1 250 20 0 0 0 0 0 0 0 0 0 0 0;
+22 50 0 60 -60 1 100 1 120 10 0 0 0 0 0 0 0 0 0 0 0;
+51 50 0 60 -60 1 100 1 100 10 0 0 0 0 0 0 0 0 0 0 0;
+51 -40 -20 0 -25 1 100 1 0 -50 0 0 0 0 0 0 0 0 0 0 0;
+];
+mpc.branch = [
+10 22 0.02 0.06 0.06 130 90 90 0 0 1 -360 360;
+10 35 0.08 0.24 0.05 70 70 70 0 0 1 0 0;
+22 35 0.06 0.18 0.04 90 60 60 0.98 -3 1 -360 360;
+22 47 0.06 0.18 0.04 0 0 0 0 0 1 -360 360;
+22 51 0.04 0.12 0.03 40 40 40 0 0 1 -360 360;
+51 22 0.05 0.13 0.03 40 40 40 0 0 1 -5 5;
+35 47 0.01 0.03 0.02 80 80 80 0 0 1 -360 360;
+47 51 0.08 0.24 0.05 50 50 50 0 0 1 -360 360;
+];
+mpc.gencost = [
+2 0 0 3 0.02 20 100;
+2 0 0 3 0.03 28 50;
+2 0 0 2 35 10 0;
+2 0 0 3 0 30 0;
+];
+"""
+ANGLE = (
+    "35 47 0.01 0.03 0.02 80 80 80 0 0 1 -360 360",
+    "35 47 0.01 0.03 0.02 80 80 80 0 0 1 -0.1 0.1",
+)
+CURVE = ("1 120 10 0 0 0 0 0 0", "1 120 10 10 100 -60 60 -5 5")
+SERVED = ("2 0 0 3 0 30 0", "2 0 0 3 0 60 0")
+
+
+def _pypower(text: str, formulation: str, out: int | None = None) -> Any:
+    with quiet():
+        from pypower.ppoption import ppoption
+        from pypower.rundcopf import rundcopf
+        from pypower.runopf import runopf
+
+    tables: dict[str, Any] = {"version": "2", "baseMVA": 100.0}
+    for name in ("bus", "gen", "branch", "gencost"):
+        rows = text.partition(f"mpc.{name} = [")[2].partition("]")[0].split(";")
+        tables[name] = np.array([[float(x) for x in row.split()] for row in rows if row.strip()])
+    if out is not None:
+        tables["branch"][out, 10] = 0
+    run = rundcopf if formulation == "dc" else runopf
+    return run(tables, ppoption(VERBOSE=0, OUT_ALL=0))
+
+
+@pytest.mark.parametrize("formulation", ["ac", "dc"])
+@pytest.mark.parametrize("changes", [(), (ANGLE,), (CURVE,), (SERVED,)])
+def test_all_limits_of_a_matpower_file_count(
+    changes: Any, formulation: str, tmp_path: Path
+) -> None:
+    text = FIVE
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "five.m").write_text(text)
+    found = call("grid_opf", tmp_path, case="five.m", formulation=formulation)
+    wanted = _pypower(text, formulation)
+    assert found["cost"] == pytest.approx(wanted["f"], rel=2e-6)
+    active = [g["active_mw"] for g in found["generators"]]
+    assert active == pytest.approx(list(wanted["gen"][:, 1]), abs=2e-2)
+    if formulation == "ac":
+        load = found["generators"][3]  # the power factor of a dispatchable load is constant
+        assert load["reactive_mvar"] == pytest.approx(load["active_mw"] / 2, abs=1e-5)
+        assert (load["active_mw"] < -49) == (SERVED in changes)
+    if ANGLE in changes:
+        angles = {b["bus"]: b["angle_deg"] for b in found["buses"]}
+        assert abs(angles["35"] - angles["47"]) <= 0.1 + 1e-6
+
+
+def test_reactive_power_has_its_costs(tmp_path: Path) -> None:
+    more = "2 0 0 3 0 30 0;\n2 0 0 3 0 0 0;\n2 0 0 3 0.5 5 0;\n2 0 0 3 0.5 5 0;\n2 0 0 3 0 0 0;"
+    (tmp_path / "five.m").write_text(FIVE.replace("2 0 0 3 0 30 0;", more))
+    found = call("grid_opf", tmp_path, case="five.m")
+    best = np.array([g["reactive_mvar"] for g in found["generators"]])[1:3]
+
+    def cost(reactive: Any) -> float:  # PYPOWER's with these powers, and theirs; it has none itself
+        text = FIVE
+        for old, q in zip(("22 50 0 60 -60", "51 50 0 60 -60"), reactive, strict=True):
+            text = text.replace(old, f"{old[:5]} {q:.9f} {q:.9f} {q - 1e-6:.9f}")
+        return float(_pypower(text, "ac")["f"] + np.sum(0.5 * reactive**2 + 5 * reactive))
+
+    assert cost(best) == pytest.approx(found["cost"], rel=1e-5)
+    for step in np.array([[2, 0], [-2, 0], [0, 2], [0, -2]]):
+        assert cost(best + step) > found["cost"]
+
+
+def test_one_circuit_of_parallel_branches_can_be_out(tmp_path: Path) -> None:
+    (tmp_path / "five.m").write_text(FIVE)
+    found = call("grid_opf", tmp_path, case="five.m", formulation="dc", outages=["22-51#2"])
+    assert found["cost"] == pytest.approx(_pypower(FIVE, "dc", out=5)["f"], rel=1e-6)
+    names = [branch["name"] for branch in found["branches"]]
+    assert "22-51#1" in names
+    assert "51-22#2" not in names
+    both = call("grid_opf", tmp_path, case="five.m", formulation="dc", outages=["22-51"])
+    assert len(both["branches"]) == len(names) - 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("0 0 1 -5 5", "0 0 1 -5 100", "five.m: the angle limit of 51-22#2 is above 90 degrees"),
+        ("1 100 1 0 -50", "1 100 1 0 -50", "expected a factor, as 1.2x"),
+        ("-20 0 -25", "-20 9 -25", "the dispatchable load g4 has no single power factor"),
+        ("mpc.gencost", "mpc.dcline = [\n];\nmpc.gencost", "more than is modelled"),
+        ("2 0 0 3 0 30 0;", "2 0 0 3 0 30 0;\n2 0 0 3 0 0 0;", "not a row for each generator"),
+    ],
+)
+def test_what_an_optimal_power_flow_does_not_have_is_said(
+    old: str, new: str, part: str, tmp_path: Path
+) -> None:
+    (tmp_path / "five.m").write_text(FIVE.replace(old, new))
+    given = {"loads": ["all=90"]} if "as 1.2x" in part else {}
+    assert part in refused("grid_opf", tmp_path, case="five.m", **given)
+
+
+def test_the_price_of_energy_is_read_on_the_command_line() -> None:
+    arguments = ["case=ieee13", "units=675=300", "price=120 EUR/MWh", "--json"]
+    seen = invoke("tool", "grid_der_dispatch", *arguments)
+    assert seen.exit_code == 0, seen.output
+    answer = json.loads(seen.stdout)["answer"]
+    assert answer["cost_eur_per_h"] == pytest.approx(0.12 * answer["import_kw"], rel=1e-6)

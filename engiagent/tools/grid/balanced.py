@@ -19,7 +19,7 @@ _KINDS = {1: 0, 2: 1, 5: 2}
 
 
 def solve_balanced(
-    feeder: Feeder, loads: Sequence[Load], units: Mapping[str, complex], factor: float
+    feeder: Feeder, loads: Sequence[Load], units: Mapping[str, complex]
 ) -> dict[str, complex]:
     """Return the voltages by node per unit; InputError where it lacks an element of the feeder."""
     try:
@@ -37,9 +37,9 @@ def solve_balanced(
         kind, _, own = name.partition(".")
         if kind in ("line", "transformer", "vsource"):
             _branch(feeder, rows, number, kind, own, frequency)
-        elif kind == "capacitor":
-            raise InputError("power-grid-model is not given capacitors", found=name)
-    parts = [(x.nodes, x.power * factor, x.model) for x in loads]
+        elif kind in ("capacitor", "reactor"):
+            raise InputError(f"power-grid-model is not given {kind}s", found=name)
+    parts = [(x.nodes, x.power, x.model) for x in loads]
     parts += [((node, "0"), -power, 1) for node, power in units.items()]
     for nodes, power, model in parts:
         if nodes[1] != "0" or model not in _KINDS:

@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,25 +79,27 @@ class Branch:
     name: str  # as ``line.650632``
     ends: tuple[str, str]  # the buses
     nodes: tuple[str, ...]  # from, then to; ground is ``0``
-    # a current for lines [A], for transformers a power at nominal voltage [kVA]; infinite for none
-    rating: float
+    # the current that each may carry, infinite where none is stated: of lines those of the first
+    # end, of transformers those of the phases of all windings. [A]
+    rated: Floats
     length: float  # as its file has it; 0 for transformers
 
 
 @dataclass(frozen=True)
 class Load:
-    """A load between two nodes, as it draws power: a part of one with several phases."""
+    """A load or generator between two nodes, as it draws power: a part of one with many phases."""
 
-    name: str
+    name: str  # of a generator as ``generator.name``
     nodes: tuple[str, str]  # the second is ``0`` for ground
     power: complex  # at nominal voltage. [kVA]
-    model: int  # of OpenDSS: see :data:`EXPONENTS`
+    model: int  # of OpenDSS: see :data:`EXPONENTS`; below 0 with exponents of its own
     voltage: float  # nominal, between the two. [V]
+    fixed: bool  # whether the factor of all loads leaves it as it is
 
 
 @dataclass(frozen=True)
 class Branches:
-    """What flows in all branches: the greatest current or power of each, and its share."""
+    """What flows in all branches: the greatest current of each, and its share."""
 
     names: tuple[str, ...]
     loading: Floats  # of the rating; NaN where there is none. [1]
@@ -125,13 +127,15 @@ class Feeder:
     bases: Mapping[str, float]  # nominal voltage to ground by bus. [V]
     nodes: tuple[str, ...]
     coordinates: Mapping[str, tuple[float, float]]
-    loads: tuple[Load, ...] = field(init=False)
+    factor: float  # of all loads, of its file
+    loads: tuple[Load, ...] = field(init=False)  # as the file has them, without a factor
+    generators: tuple[Load, ...] = field(init=False)
     branches: tuple[Branch, ...] = field(init=False)
     dark: tuple[str, ...] = field(default=(), init=False)  # nodes that are switched off
     _added: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self.loads = tuple(self.read_loads())
+        self.loads, self.generators = tuple(self._read("load")), tuple(self._read("generator"))
         self.branches = tuple(self._branches())
 
     def command(self, *lines: str) -> None:
@@ -146,7 +150,7 @@ class Feeder:
 
     def solve(self, factor: float = 1.0) -> Flow:
         """Return the power flow with all loads times a factor; EngiagentError when it diverges."""
-        self.command(f"Set LoadMult={factor:.15g}")
+        self.command(f"Set LoadMult={factor * self.factor:.15g}")
         self.command(f"Set MaxIterations={MOST_ITERATIONS}", "Set Tolerance=1e-10")
         with suppress(Exception):  # that it does not converge is told below
             self.dss.Solution.Solve()
@@ -198,9 +202,10 @@ class Feeder:
             )
 
     def draw(self, powers: Mapping[str, complex]) -> None:
-        """Give loads other powers by their names. [kVA]."""
-        for name, power in powers.items():
-            self.command(f"Load.{name}.kW={power.real:.15g}", f"Load.{name}.kvar={power.imag:.15g}")
+        """Give loads and generators other powers, drawn, by their names. [kVA]."""
+        for name, drawn in powers.items():
+            own, power = (name, -drawn) if "." in name else (f"Load.{name}", drawn)
+            self.command(f"{own}.kW={power.real:.15g}", f"{own}.kvar={power.imag:.15g}")
 
     def nodes_of(self, bus: str) -> list[str]:
         """Return the nodes of a bus; InputError when there is none of that name."""
@@ -240,33 +245,41 @@ class Feeder:
         order, count = element.NodeOrder(), element.NumConductors()
         return [f"{buses[k // count]}.{n}" if n else "0" for k, n in enumerate(order)]
 
-    def read_loads(self) -> Iterator[Load]:
-        """Yield the loads as they are now, those of several phases in parts."""
-        for name in self.dss.Loads.AllNames():
-            self.dss.Loads.Name(name)
-            self.dss.Circuit.SetActiveElement(f"Load.{name}")
-            if not self.dss.CktElement.Enabled() or name.lower() == "none":
+    def drawn(self, factor: float) -> tuple[Load, ...]:
+        """Return loads now, times a factor, and generators; InputError for a model of OpenDSS's."""
+        found = [*self._read("load"), *self._read("generator")]
+        for load in found:
+            if load.model not in EXPONENTS:
+                said = f"{load.name} has a model that only power flows by OpenDSS have"
+                exponents = ", with exponents of its own" * (load.model < 0)
+                expected = "1, 2, 4 with exponents 1 and 2, or 5"
+                raise InputError(said, found=f"{abs(load.model)}{exponents}", expected=expected)
+        factor *= self.factor
+        return tuple(x if x.fixed else replace(x, power=x.power * factor) for x in found)
+
+    def _read(self, kind: str) -> Iterator[Load]:
+        """Yield the loads or generators as they are now, those of several phases in parts."""
+        own = self.dss.Loads if kind == "load" else self.dss.Generators
+        for name in own.AllNames():
+            own.Name(name)
+            self.dss.Circuit.SetActiveElement(f"{kind}.{name}")
+            named, fixed = f"{kind}.{name.lower()}", True
+            added = named.startswith("generator.eng_")
+            if not self.dss.CktElement.Enabled() or name.lower() == "none" or added:
                 continue
-            nodes = self.terminals()
-            phases = self.dss.CktElement.NumPhases()
-            power = complex(self.dss.Loads.kW(), self.dss.Loads.kvar())
-            rated = self.dss.Loads.kV() * 1e3
-            delta = bool(self.dss.Loads.IsDelta())
-            if delta:
+            nodes, phases = self.terminals(), self.dss.CktElement.NumPhases()
+            power, model, rated = complex(own.kW(), own.kvar()), int(own.Model()), own.kV() * 1e3
+            if own.IsDelta():
                 pairs = [(nodes[k], nodes[(k + 1) % len(nodes)]) for k in range(phases)]
             else:
                 pairs = [(nodes[k], "0") for k in range(phases)]
                 rated = rated / np.sqrt(3) if phases > 1 else rated
+            if kind == "load":
+                fixed, named, power = own.Status() != 0, name.lower(), -power
+                if model == 4 and (own.CVRwatts(), own.CVRvars()) != EXPONENTS[4]:
+                    model = -4
             for pair in pairs:
-                model = self.dss.Loads.Model()
-                factors = self.dss.Loads.CVRwatts(), self.dss.Loads.CVRvars()
-                if model not in EXPONENTS or (model == 4 and factors != EXPONENTS[4]):
-                    raise InputError(
-                        f"the load {name} has a model that is not read",
-                        found=f"{model}, exponents {factors[0]:g} and {factors[1]:g}",
-                        expected="1, 2, 4 with exponents 1 and 2, or 5",
-                    )
-                yield Load(name.lower(), pair, power / len(pairs), model, rated)
+                yield Load(named, pair, -power / len(pairs), model, rated, fixed)
 
     def _branches(self) -> Iterator[Branch]:
         for name in self.elements():
@@ -275,13 +288,19 @@ class Feeder:
                 continue
             nodes = tuple(self.terminals())
             ends = [n.partition(".")[0].lower() for n in self.dss.CktElement.BusNames()]
+            rated, length = np.full(len(nodes), np.inf), 0.0
+            phases, count = self.dss.CktElement.NumPhases(), self.dss.CktElement.NumConductors()
             if kind == "line":
                 self.dss.Lines.Name(own)
-                rating, length = self.dss.Lines.NormAmps(), self.dss.Lines.Length()
+                rated[:phases] = self.dss.Lines.NormAmps() or np.inf
+                length = self.dss.Lines.Length()
             else:
                 self.dss.Transformers.Name(own)
-                rating, length = self.dss.Transformers.kVA(), 0.0
-            yield Branch(name, (ends[0], ends[1]), nodes, rating or np.inf, length)
+                for first in range(0, len(nodes), count):  # of a winding
+                    self.dss.Transformers.Wdg(first // count + 1)
+                    kv = self.dss.Transformers.kV() * (1 if phases == 1 else phases / np.sqrt(3))
+                    rated[first : first + phases] = self.dss.Transformers.kVA() / kv or np.inf
+            yield Branch(name, (ends[0], ends[1]), nodes, rated, length)
 
     def _open(self) -> bool:
         element = self.dss.CktElement
@@ -294,11 +313,8 @@ class Feeder:
             element = self.dss.CktElement
             polar = np.array(element.CurrentsMagAng())[0::2]
             amperes.append(float(polar.max()))
-            phases = element.NumPhases()
-            used = float(polar[:phases].max())
-            if branch.name.startswith("transformer"):
-                used *= phases * self.base(branch.ends[0]) / 1e3
-            loading.append(used / branch.rating if np.isfinite(branch.rating) else np.nan)
+            rated = np.isfinite(branch.rated).any()
+            loading.append(float((polar / branch.rated).max()) if rated else np.nan)
             losses.append(element.Losses()[0] / 1e3)
         names = tuple(branch.name for branch in self.branches)
         return Branches(names, np.array(loading), np.array(amperes), np.array(losses))
@@ -364,11 +380,14 @@ def _shipped(file: str) -> Path:
 
 
 @contextmanager
-def opened(case: str, root: Path, *, controlled: bool = False) -> Iterator[Feeder]:
+def opened(
+    case: str, root: Path, controlled: bool = False, plain: bool = False
+) -> Iterator[Feeder]:
     """Open a test feeder by its name, or an OpenDSS file below a folder.
 
     ``controlled`` lets the regulators of a test feeder move instead of holding the published taps;
-    those of a file always do. Raises InputError when there is no such case.
+    those of a file always do. ``plain``: loads of a file keep their models at voltages where it has
+    others, as those of test feeders do. Raises InputError when there is no such case.
     """
     shipped = FEEDERS.get(case.lower())
     path = _shipped(shipped.file) if shipped is not None else _own(case, root)
@@ -376,6 +395,7 @@ def opened(case: str, root: Path, *, controlled: bool = False) -> Iterator[Feede
         dss = _engine()
         try:
             dss.Text.Command("Clear")
+            dss.Text.Command("Set DefaultBaseFrequency=60")  # not that of the file before
             for line in read(path) if path.suffix == ".json" else [f'Compile "{path}"']:
                 dss.Text.Command(line)
         except InputError:
@@ -389,13 +409,15 @@ def opened(case: str, root: Path, *, controlled: bool = False) -> Iterator[Feede
             for name, tap in shipped.taps.items():
                 lines += [f"Transformer.{name}.wdg=2", f"Transformer.{name}.Tap={1 + _STEP * tap}"]
             lines.append("Set ControlMode=OFF")
-        for line in [*lines, "BatchEdit Load..* Vminpu=0.1 Vmaxpu=3", "Set MaxControlIter=100"]:
+        if shipped is not None or plain:
+            lines += [f"BatchEdit {c}..* Vminpu=0.1 Vmaxpu=3" for c in ("Load", "Generator")]
+        for line in [*lines, "Set MaxControlIter=100"]:
             dss.Text.Command(line)
         dss.Solution.Solve()
         beside = shipped.coordinates if shipped is not None else None
         places = _places(_shipped(beside) if beside else None, dss)
         nodes = tuple(n.lower() for n in dss.Circuit.YNodeOrder())
-        yield Feeder(dss, case, _bases(dss), nodes, places)
+        yield Feeder(dss, case, _bases(dss), nodes, places, dss.Solution.LoadMult())
 
 
 def _own(case: str, root: Path) -> Path:

@@ -83,7 +83,9 @@ class Profiles:
         base = own.pop("load", 1.0)
         share = own.pop("units", 1.0)
         totals: dict[str, complex] = {}
-        for load in feeder.loads:
+        own_base: dict[str, float] = {}
+        for load in (*feeder.loads, *feeder.generators):
+            own_base[load.name] = 1.0 if load.fixed else base
             totals[load.name] = totals.get(load.name, 0) + load.power
         unknown = [name for name in own if name not in totals]
         if unknown:
@@ -91,7 +93,7 @@ class Profiles:
                 f"the column {unknown[0]!r} is no load of {feeder.name}",
                 expected=f"load, units, or one of {', '.join(list(totals)[:8])} …",
             )
-        ratio = {n: value / base if base else value for n, value in own.items()}
+        ratio = {n: value / (own_base[n] or 1.0) for n, value in own.items()}
         changed = {name: totals[name] * factor for name, factor in ratio.items()}
         return replace(start, factor=start.factor * base, loads=changed, share=share)
 
@@ -134,11 +136,10 @@ def apply(feeder: Feeder, situation: Situation) -> Flow:
 
 
 @contextmanager
-def situated(state: State, given: Json) -> Iterator[tuple[Feeder, Situation]]:
-    """Open the feeder of a call, with the situation that it states."""
-    with opened(
-        given["case"], state.root, controlled=given.get("regulators") == "controlled"
-    ) as feeder:
+def situated(state: State, given: Json, plain: bool = False) -> Iterator[tuple[Feeder, Situation]]:
+    """Open the feeder of a call, with the situation that it states; see :func:`opened`."""
+    controlled = given.get("regulators") == "controlled"
+    with opened(given["case"], state.root, controlled=controlled, plain=plain) as feeder:
         feeder.command(*given.get("set", ()))
         units = {
             feeder.known(n): complex(p) for n, p in numbers(given.get("units"), "units").items()
@@ -194,7 +195,7 @@ def violations_of(
 
 def flow_content(feeder: Feeder, flow: Flow) -> Json:
     """Return a power flow as a caller sees it."""
-    sizes = {node: abs(v) for node, v in flow.voltages.items()}
+    sizes = {node: abs(v) for node, v in flow.voltages.items() if node not in feeder.dark}
     lowest, highest = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
     return {
         "case": feeder.name,
@@ -321,7 +322,7 @@ def grid_power_flow(state: State, given: Json) -> Outcome:
     With another engine than OpenDSS, difference_pu is the largest difference from OpenDSS.
     """
     engine = given.get("engine", "opendss")
-    with situated(state, given) as (feeder, situation):
+    with situated(state, given, plain=engine != "opendss") as (feeder, situation):
         flow = apply(feeder, situation)
         content: Json = {**flow_content(feeder, flow), "engine": engine, "difference_pu": None}
         if engine != "opendss":
@@ -337,10 +338,10 @@ def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[s
     units: dict[str, complex] = {}
     for node, power in feeder.shared(situation.units or {}):
         units[node] = units.get(node, 0) + power * situation.share
-    loads = tuple(feeder.read_loads())
+    loads = feeder.drawn(situation.factor)
     if engine == "power-grid-model":
-        return solve_balanced(feeder, loads, units, situation.factor)
-    return power_flow(Network.of(feeder), loads, units, situation.factor)
+        return solve_balanced(feeder, loads, units)
+    return power_flow(Network.of(feeder), loads, units)
 
 
 @tool(
@@ -372,7 +373,7 @@ def grid_time_series(state: State, given: Json) -> Outcome:
         for stamp in stamps:
             state.watch.tell(f"power flow at {stamp}")
             flow = apply(feeder, profiles.at(stamp, feeder, start))
-            sizes = [abs(v) for v in flow.voltages.values()]
+            sizes = [abs(v) for n, v in flow.voltages.items() if n not in feeder.dark]
             worst = np.nanmax(flow.branches.loading, initial=-np.inf)
             wrong = violations_of(feeder, flow, low, high, given.get("loading"))
             loading = float(worst) if np.isfinite(worst) else None

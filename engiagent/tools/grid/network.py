@@ -183,7 +183,6 @@ def power_flow(
     network: Network,
     loads: Sequence[Load],
     injected: Mapping[str, complex] | None = None,
-    factor: float = 1.0,
     accuracy: float = 1e-8,
 ) -> dict[str, complex]:
     """Return the voltages by node per unit, by fixed-point iteration of the currents of the loads.
@@ -198,7 +197,7 @@ def power_flow(
         for load in loads:
             a, b = place[load.nodes[0]], place.get(load.nodes[1], -1)
             across = voltage[a] - (voltage[b] if b >= 0 else 0.0)
-            drawn = load_current(load, across) * factor
+            drawn = load_current(load, across)
             current[a] -= drawn
             if b >= 0:
                 current[b] += drawn

@@ -124,7 +124,7 @@ def grid_hosting_capacity(state: State, given: Json) -> Outcome:
     strategy, method = given.get("strategy", "L1"), given.get("method", "nonlinear")
     results = []
     own = {k: v for k, v in given.items() if k not in ("units", "stamp", "profiles")}
-    with situated(state, own) as (feeder, start):
+    with situated(state, own, plain=True) as (feeder, start):
         profiles, stamps = _stamps(feeder, state, given)
         start = Situation(given.get("load", 1.0))
         for stamp in stamps:
@@ -156,10 +156,9 @@ def _stamps(
 
 def _hosted(feeder: Feeder, now: Situation, stamp: str | None, given: Json) -> Json:
     apply(feeder, now)
-    feeder.loads = tuple(feeder.read_loads())
     units, bands = _units(feeder, given, now.share), Bands(*bands_of(feeder, given))
     loading, norm = given.get("loading", np.inf), given.get("strategy", "L1")
-    question = Question(bands, units, norm, loading=loading, factor=now.factor)
+    question = Question(bands, units, norm, loading=loading, loads=feeder.drawn(now.factor))
     solve = solve_linear if given.get("method") == "linear" else solve_question
     answer = solve(feeder, question, given.get("time_limit", 60.0))
     powers = {u.node: answer.powers[u.name] for u in units}
@@ -200,20 +199,17 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
     No slack means that the feeder can be operated as stated. The plan with its slack currents is
     executed by OpenDSS.
     """
-    with situated(state, given) as (feeder, now):
+    with situated(state, given, plain=True) as (feeder, now):
         bands = Bands(*bands_of(feeder, given))
-        feeder.draw(now.loads or {})
         try:
             apply(feeder, now)
         except EngiagentError:  # that it cannot carry its load is what is asked about
-            feeder.inject({})
             apply(feeder, Situation(0.3))
-        feeder.loads = tuple(feeder.read_loads())
         fixed = _fixed_units(feeder, now)
         norm = given.get("norm", "L2")
-        question = Question(
-            bands, fixed, norm, slack=given.get("slack_max", 1e4), loading=np.inf, factor=now.factor
-        )
+        most = given.get("slack_max", 1e4)
+        loads = feeder.drawn(now.factor)
+        question = Question(bands, fixed, norm, slack=most, loading=np.inf, loads=loads)
         answer = solve_question(feeder, question, given.get("time_limit", 60.0))
         least = given.get("tolerance", 1e-3)
         slack = {n: v for n, v in answer.slack.items() if abs(v) > least}
@@ -277,7 +273,8 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
 
     Losses are part of the cost, since what the grid feeds in is what OpenDSS would meter.
     """
-    with situated(state, {k: v for k, v in given.items() if k != "units"}) as (feeder, now):
+    own = {k: v for k, v in given.items() if k != "units"}
+    with situated(state, own, plain=True) as (feeder, now):
         bands = Bands(*bands_of(feeder, given))
         without = apply(feeder, now)
         costs = {feeder.known(n): c for n, c in numbers(given.get("costs"), "the cost").items()}
@@ -286,12 +283,11 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
         if idle := sorted(costs.keys() - places):
             raise InputError(f"costs are stated of {idle[0]}, which has no unit", expected="units")
         for k, unit in enumerate(units):
-            own = costs.get(unit.node, costs.get(unit.node.partition(".")[0], 0.0))
-            units[k] = Unit(unit.name, unit.node, unit.available, unit.reactive, cost=own)
+            paid = costs.get(unit.node, costs.get(unit.node.partition(".")[0], 0.0))
+            units[k] = Unit(unit.name, unit.node, unit.available, unit.reactive, cost=paid)
         price = given.get("price", 100.0)
-        question = Question(
-            bands, units, price=price, loading=given.get("loading", np.inf), factor=now.factor
-        )
+        loading, loads = given.get("loading", np.inf), feeder.drawn(now.factor)
+        question = Question(bands, units, price=price, loading=loading, loads=loads)
         answer = solve_question(feeder, question, given.get("time_limit", 60.0))
         powers = {u.node: answer.powers[u.name] for u in units}
         flow = apply(feeder, Situation(now.factor, None, powers))
@@ -340,8 +336,8 @@ def grid_opf(state: State, given: Json) -> Outcome:
         for n, v in zip(live.bus[:, 0], found.voltages.tolist(), strict=True)
     ]
     branches: list[Any] = []
-    for row, flow in zip(live.branch, found.flows.tolist(), strict=True):
-        rating, name = float(row[5]) or None, f"{int(row[0])}-{int(row[1])}"
+    for row, name, flow in zip(live.branch, live.lines, found.flows.tolist(), strict=True):
+        rating = float(row[5]) or None
         share = None if rating is None else flow / rating
         branches.append({"name": name, "flow_mva": flow, "rating_mva": rating, "loading": share})
     content = {

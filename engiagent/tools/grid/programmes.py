@@ -78,7 +78,7 @@ class Question:
     price: float | None = None  # of the grid's energy, where cost is least. [EUR/MWh]
     slack: float | None = None  # the greatest slack current; None where there is none. [A]
     loading: float = 1.0  # of the ratings; endless where branches are not limited. [1]
-    factor: float = 1.0  # of all loads
+    loads: Sequence[Load] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +96,12 @@ def solve_question(feeder: Feeder, question: Question, seconds: float = 60.0) ->
     """Return the best that is found, from a power flow's voltages; EngiagentError when none is."""
     whole = Network.of(feeder)
     paid = [] if question.price is None else [node for node, _ in whole.behind]
-    stay = [n for load in feeder.loads for n in load.nodes] + [u.node for u in question.units]
+    stay = [n for load in question.loads for n in load.nodes] + [u.node for u in question.units]
     reduced = whole.reduced([*stay, *paid])
     network = reduced.network
     loads = [
         replace(load, nodes=(reduced.stands[load.nodes[0]], reduced.stands.get(load.nodes[1], "0")))
-        for load in feeder.loads
+        for load in question.loads
     ]
     units = [replace(u, node=reduced.stands[u.node]) for u in question.units]
     made = _Made(feeder, reduced, loads, units, question)
@@ -199,12 +199,11 @@ class _Made:
         pairs = [entry[:2] for entry in across]
         bases = dict(zip(self.network.nodes, self.network.bases, strict=True))
         nominal = [load.voltage / bases[load.nodes[0]] for load in self.loads]
-        share = self.question.factor / BASE
         parts.labels("L", names)
         parts.tuples("A", ["L", "N"], pairs)
         parts.table("sign", "A", pairs, [entry[2] for entry in across], "direction of a terminal")
-        parts.table("P", "L", names, [x.power.real * share for x in self.loads], "active power")
-        parts.table("Q", "L", names, [x.power.imag * share for x in self.loads], "reactive power")
+        parts.table("P", "L", names, [x.power.real / BASE for x in self.loads], "active power")
+        parts.table("Q", "L", names, [x.power.imag / BASE for x in self.loads], "reactive power")
         parts.table("nominal", "L", names, nominal, "voltage at which it draws that")
         parts.table("model", "L", names, [x.model for x in self.loads], "of OpenDSS")
         for name, part in (("ue", "e"), ("uf", "f")):
@@ -356,7 +355,7 @@ class _Made:
         for load in self.loads:
             a, b = place[load.nodes[0]], place.get(load.nodes[1])
             across = network.start[a] - (0.0 if b is None else network.start[b])
-            drawn.append(self.question.factor * load_current(load, across) / self.amperes[a])
+            drawn.append(load_current(load, across) / self.amperes[a])
             if load.model in (4, 5):
                 sizes.append(abs(across) / network.bases[a])
         values = {"e": voltage.real, "f": voltage.imag, "size": np.array(sizes)}
@@ -399,19 +398,13 @@ def ratings(feeder: Feeder, reduced: Reduced) -> Iterator[tuple[dict[str, comple
     """
     bases = dict(zip(reduced.network.nodes, reduced.network.bases, strict=True))
     for branch in feeder.branches:
-        if not np.isfinite(branch.rating):
-            continue
         feeder.dss.Circuit.SetActiveElement(branch.name)
         flat = np.array(feeder.dss.CktElement.YPrim())
         size = len(branch.nodes)
         primitive = (flat[0::2] + 1j * flat[1::2]).reshape(size, size).T
-        phases = feeder.dss.CktElement.NumPhases()
-        for k in range(phases):
-            if branch.nodes[k] == "0" or abs(primitive[k, k]) > reduced.stiff:
+        for k, most in enumerate(branch.rated):
+            if np.isinf(most) or branch.nodes[k] == "0" or abs(primitive[k, k]) > reduced.stiff:
                 continue
-            most = branch.rating
-            if branch.name.startswith("transformer"):
-                most = branch.rating * 1e3 / phases / feeder.base(branch.nodes[k])
             row: dict[str, complex] = {}
             constant = 0j
             for j, node in enumerate(branch.nodes):

@@ -8,9 +8,11 @@ of the branch model: R. D. Zimmerman et al., doi:10.1109/TPWRS.2010.2051168.
 
 import importlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -42,6 +44,7 @@ class Case:
     branch: Floats
     cost: Floats
     units: tuple[str, ...]  # the names of the generators
+    lines: tuple[str, ...]  # of the branches, with a number where there are parallel ones
 
     @classmethod
     def load(cls, name: str, root: Path) -> "Case":
@@ -59,20 +62,29 @@ class Case:
             expected = f"{nearest(name, CASES)}, or a MATPOWER file of the session"
             raise InputError(f"there is no case {name!r}", expected=expected)
         bus, gen, branch = (np.array(tables[n], float) for n in ("bus", "gen", "branch"))
+        # Older versions of the format have fewer columns.
+        gen = np.pad(gen, ((0, 0), (0, max(21 - gen.shape[1], 0))))
+        branch = np.pad(branch, ((0, 0), (0, max(13 - branch.shape[1], 0))))
         cost = np.array(tables["gencost"] if len(tables["gencost"]) else np.zeros((len(gen), 7)))
         if not (bus[:, 1] == 3).any():
             raise InputError("there is no reference bus", name, expected="a bus of type 3")
-        if len(cost) < len(gen):
-            raise InputError(
-                "mpc.gencost lacks rows", name, found=f"{len(cost)}", expected=f"{len(gen)}"
-            )
+        if len(cost) not in (len(gen), 2 * len(gen)):
+            expected = f"{len(gen)}, or {2 * len(gen)} with reactive power"
+            said = "mpc.gencost has not a row for each generator"
+            raise InputError(said, name, found=f"{len(cost)}", expected=expected)
         units = tuple(f"g{k + 1}" for k in range(len(gen)))
+        names, pairs = [f"{int(a)}-{int(b)}" for a, b in branch[:, :2]], branch[:, :2].tolist()
+        every, seen = Counter(map(frozenset, pairs)), Counter[frozenset[float]]()
+        for k, pair in enumerate(map(frozenset, pairs)):
+            seen[pair] += 1
+            names[k] += f"#{seen[pair]}" * (every[pair] > 1)
         at = [(f"generator {u}", n) for u, n in zip(units, gen[:, 0], strict=True)]
         at += [(f"branch {a:g}-{b:g}", n) for a, b in branch[:, :2] for n in (a, b)]
         for what, number in at:
             if number not in bus[:, 0]:
                 raise InputError(f"the {what} is at bus {number:g}, which is not there", name)
-        return cls(name, float(tables["baseMVA"]), bus, gen, branch, cost.astype(float), units)
+        base, cost = float(tables["baseMVA"]), cost.astype(float)
+        return cls(name, base, bus, gen, branch, cost, units, tuple(names))
 
     def in_service(self) -> "Case":
         """Return it without units and branches that are out of service, and isolated buses."""
@@ -80,9 +92,10 @@ class Case:
         known = set(bus[:, 0])
         live = (self.gen[:, 7] > 0) & np.isin(self.gen[:, 0], list(known))
         on = (self.branch[:, 10] > 0) & np.isin(self.branch[:, :2], list(known)).all(axis=1)
-        cost = self.cost[: len(self.gen)][live]
-        units = tuple(np.array(self.units)[live].tolist())
-        return Case(self.name, self.base, bus, self.gen[live], self.branch[on], cost, units)
+        cost = self.cost[np.tile(live, len(self.cost) // len(live))]
+        units, lines = tuple(compress(self.units, live)), tuple(compress(self.lines, on))
+        gen, branch = self.gen[live], self.branch[on]
+        return Case(self.name, self.base, bus, gen, branch, cost, units, lines)
 
     def tables(self) -> dict[str, Any]:
         """Return it as MATPOWER's structure, for other programs."""
@@ -98,8 +111,9 @@ class Case:
             rows = np.arange(len(bus)) if name == "all" else np.array([self._bus(name)])
             match = re.fullmatch(r"([-\d.eE]+)\s*(x|MW)?", text)
             if match is None or (name == "all" and match[2] != "x"):
+                expected = "a factor, as 1.2x" if name == "all" else "1.2x, or 90"
                 said = f"the load of {name} cannot be read"
-                raise InputError(said, found=text, expected="1.2x, or 90")
+                raise InputError(said, found=text, expected=expected)
             value = float(match[1])
             if match[2] == "x":
                 bus[rows, 2:4] *= value
@@ -160,14 +174,13 @@ class Case:
         return number - 1
 
     def _branches(self, name: str) -> np.ndarray:
-        ends = [int(part) if part.isdigit() else -1 for part in name.split("-")]
-        if len(ends) == 2:
-            forth = (self.branch[:, 0] == ends[0]) & (self.branch[:, 1] == ends[1])
-            back = (self.branch[:, 0] == ends[1]) & (self.branch[:, 1] == ends[0])
-            if (forth | back).any():
-                return np.flatnonzero(forth | back)
-        known = [f"{int(a)}-{int(b)}" for a, b in self.branch[:, :2]]
-        raise InputError(f"there is no branch {name!r}", expected=nearest(name, known))
+        pair, _, number = name.partition("#")  # without a number all parallel ones
+        back = "-".join(reversed(pair.split("-")))
+        wanted = [f"{p}#{number}" if number else p for p in (pair, back)]
+        known = [line if number else line.partition("#")[0] for line in self.lines]
+        if found := [k for k, line in enumerate(known) if line in wanted]:
+            return np.array(found)
+        raise InputError(f"there is no branch {name!r}", expected=nearest(name, self.lines))
 
 
 _COLUMNS: Final = {"bus": 13, "gen": 10, "branch": 11, "gencost": 4}
@@ -200,6 +213,8 @@ def _matpower(path: Path) -> dict[str, Any]:
             raise InputError("this is no MATPOWER case", path.name, expected=f"mpc.{name} = …")
     if changed := re.search(r"mpc\.(bus|gen|branch|gencost)\s*\(.*", text):  # as of case33bw
         raise InputError("statements on tables are not run", path.name, found=changed[0])
+    if more := re.search(r"mpc\.(dcline|A|N|if|reserves|softlims)\s*[=.].*", text):
+        raise InputError("the case has more than is modelled", path.name, found=more[0])
     return found
 
 
@@ -332,7 +347,56 @@ class _Made:
         parts.rule("reference", [], rule, "Physical Laws")
         # The voltage of the reference points forward, where the equation above allows both ways.
         parts.rule("forward", [], f'e["{reference}"] >= 0', "Physical Laws")
+        self._reactive(parts)
+        self._angles(parts, places)
         self._ratings(parts, ends, places)
+
+    def _reactive(self, parts: Parts) -> None:
+        """Add capability curves, and the constant power factors of dispatchable loads."""
+        rows: list[tuple[Any, ...]] = []  # units, slopes, ends
+        for unit, row in zip(self.case.units, self.case.gen / self.case.base, strict=True):
+            most, least, p_max, p_min = row[[3, 4, 8, 9]]
+            if p_min < 0 == p_max and (most or least):
+                if most and least:
+                    said = f"the dispatchable load {unit} has no single power factor"
+                    raise InputError(said, self.case.name, expected="Qmin or Qmax of 0")
+                rows.append((unit, (most + least) / p_min, 0.0, 0.0))
+            for first, second in ((13, 15), (12, 14)) if row[10] != row[11] else ():
+                slope = (row[second] - row[first]) / (row[11] - row[10])
+                end = row[first] - slope * row[10]
+                rows.append((unit, slope, *((-_ENDLESS, end) if first == 13 else (end, _ENDLESS))))
+        if rows:
+            names = [f"v{k}" for k in range(len(rows))]
+            parts.labels("V", names)
+            parts.tuples("Of", ["V", "U"], [(n, r[0]) for n, r in zip(names, rows, strict=True)])
+            for k, name in enumerate(("slope", "least", "most"), start=1):
+                parts.table(name, "V", names, [row[k] for row in rows], "of reactive power")
+            rule = "least[v] <= q[u] - slope[v]*p[u] <= most[v]"
+            parts.rule("capability", ["(v, u) in Of"], rule, "Resource Capacity")
+
+    def _angles(self, parts: Parts, places: np.ndarray) -> None:
+        """Add how far the angle of one end of a branch may be ahead of that of the other."""
+        case, rows = self.case, []
+        branches = zip(case.lines, case.branch[:, 11:13], places, strict=True)
+        for name, (low, high), (f, t) in branches:
+            for most, ends in ((high, (f, t)), (-low, (t, f))) if low or high else ():
+                if self.formulation == "ac" and 90 < abs(most) < 360:
+                    said = f"the angle limit of {name} is above 90 degrees, which only dc takes"
+                    raise InputError(said, case.name, found=f"{most:g}")
+                if most < 360:
+                    first, second = (self.buses[k] for k in ends)
+                    rows.append((f"{name} from {first}", first, second, np.deg2rad(most)))
+        if rows:
+            names, values = [row[0] for row in rows], np.array([row[3] for row in rows])
+            rule = "angle[m] - angle[n] <= ahead[d]"
+            parts.labels("D", names)
+            parts.tuples("Over", ["D", "N", "N"], [row[:3] for row in rows])
+            if self.formulation == "ac":  # the sine of what is left is not negative
+                parts.table("cosine", "D", names, np.cos(values), "of the greatest difference")
+                rule = "ahead[d]*(e[m]*e[n] + f[m]*f[n]) >= cosine[d]*(f[m]*e[n] - e[m]*f[n])"
+                values = np.sin(values)
+            parts.table("ahead", "D", names, values, "greatest difference of angles")
+            parts.rule("angles", ["(d, m, n) in Over"], rule, "Resource Capacity")
 
     def _ratings(self, parts: Parts, ends: np.ndarray, places: np.ndarray) -> None:
         """Add the apparent powers of both ends of branches that have a rating."""
@@ -371,8 +435,7 @@ class _Made:
         places = admittances(case)[2]
         branch = case.branch
         ratio = np.where(branch[:, 8] == 0, 1.0, branch[:, 8])
-        ends = [f"{a:g}-{b:g}" for a, b in branch[:, :2]]
-        names = [name + "'" * ends[:k].count(name) for k, name in enumerate(ends)]  # parallel ones
+        names = case.lines
         limits = np.where(branch[:, 5] > 0, branch[:, 5] / case.base, _ENDLESS)
         parts.labels("K", names)
         for name, side in (("From", 0), ("To", 1)):
@@ -395,26 +458,31 @@ class _Made:
         reference = self.buses[int(np.flatnonzero(case.bus[:, 1] == 3)[0])]
         angle = np.deg2rad(case.bus[case.bus[:, 1] == 3][0, 8])
         parts.rule("reference", [], f'angle["{reference}"] == {angle:.15g}', "Physical Laws")
+        self._angles(parts, places)
 
     def _goal(self, parts: Parts, units: Sequence[str]) -> dict[str, Any]:
         """Return the goal: polynomials of costs of up to the second degree, and piecewise ones."""
-        base, terms = self.case.base, []
-        quadratic = np.zeros((len(units), 3))
-        for k, row in enumerate(self.case.cost):
-            count = int(row[3])
-            if int(row[0]) == 1:
-                places, values = row[4 : 4 + 2 * count : 2] / base, row[5 : 5 + 2 * count : 2]
-                listed = [", ".join(f"{v:.15g}" for v in part) for part in (places, values)]
-                terms.append(f'piecewise(p["{units[k]}"], [{listed[0]}], [{listed[1]}])')
-                continue
-            if count > 3 and np.any(row[4 : 4 + count - 3]):
-                raise InputError(f"the costs of {units[k]} are of a higher degree than two")
-            own = row[4 : 4 + count][-3:]
-            quadratic[k, 3 - len(own) :] = own
-        for name, column, factor in (("c2", 0, base**2), ("c1", 1, base), ("c0", 2, 1.0)):
-            parts.table(name, "U", units, quadratic[:, column] * factor, "coefficient of costs")
-        formula = "sum(c2[u]*p[u]*p[u] + c1[u]*p[u] + c0[u] for u in U)"
-        return {"name": "cost", "sense": "minimize", "expression": " + ".join([formula, *terms])}
+        base, terms, count = self.case.base, [], len(units)
+        sides = [("p", "c", self.case.cost[:count]), ("q", "d", self.case.cost[count:])]
+        for power, c, costs in sides[: 2 if len(sides[1][2]) and self.formulation == "ac" else 1]:
+            quadratic = np.zeros((count, 3))
+            for k, row in enumerate(costs):
+                width = int(row[3])
+                if int(row[0]) == 1:
+                    places, values = row[4 : 4 + 2 * width : 2] / base, row[5 : 5 + 2 * width : 2]
+                    listed = [", ".join(f"{v:.15g}" for v in part) for part in (places, values)]
+                    terms.append(f'piecewise({power}["{units[k]}"], [{listed[0]}], [{listed[1]}])')
+                    continue
+                if width > 3 and np.any(row[4 : 4 + width - 3]):
+                    raise InputError(f"the costs of {units[k]} are of a higher degree than two")
+                own = row[4 : 4 + width][-3:]
+                quadratic[k, 3 - len(own) :] = own
+            for column, factor in enumerate((base**2, base, 1.0)):
+                values = quadratic[:, column] * factor
+                parts.table(f"{c}{2 - column}", "U", units, values, "coefficient of costs")
+            square, linear = f"{c}2[u]*{power}[u]*{power}[u]", f"{c}1[u]*{power}[u]"
+            terms.insert(0, f"sum({square} + {linear} + {c}0[u] for u in U)")
+        return {"name": "cost", "sense": "minimize", "expression": " + ".join(terms)}
 
     def loading(self, voltages: np.ndarray) -> Floats:
         """Return the flows of the branches at the end where they are greater. [MVA]."""
