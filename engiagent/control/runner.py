@@ -120,7 +120,7 @@ class RecedingHorizon:
         elaboration = Elaboration(full.core, self.folder)
         along = find_moving(elaboration, set(state.values()))
         parameters = [*state.values(), *along]
-        self.parametric = compile_parametric(full, folder, parameters, structure="recompile")
+        self.parametric = compile_parametric(blueprint, folder, parameters, structure="recompile")
         self._core = full.core
         self._has_clock = asks_for_clock(full.core)
         program = self.program

@@ -26,11 +26,11 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.elements import ComponentDef, ParameterDef, ReportDef, freeze
 from engiagent.blueprint.grammar import Number, parse
-from engiagent.blueprint.values import as_written, unit_of
+from engiagent.blueprint.values import unit_of
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
 from engiagent.formulations.expansion import expand
-from engiagent.formulations.parametric import compile_parametric
+from engiagent.formulations.parametric import compile_parametric, with_numbers
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.run.certify import certify
@@ -266,19 +266,8 @@ class Live:
 
     def at(self, new: Mapping[str, Floats]) -> Blueprint:
         """Return the blueprint in which new numbers stand as if they had been written there."""
-        core = self.blueprint.core
-        sets = Elaboration(core, self.setting.folder).table
-        by_parameter = {self.places[name].parameter: (name, value) for name, value in new.items()}
-
-        def changed(definition: ParameterDef) -> ParameterDef:
-            if definition.name not in by_parameter:
-                return definition
-            name, value = by_parameter[definition.name]
-            written = freeze(as_written(value, tuple(sets(definition.name).sets)))
-            plain: Json = {"data": None, "keys": (), "unit_override": None}
-            return replace(definition, value=written, unit=self.places[name].unit, **plain)
-
-        return self.blueprint.with_core(parameters=tuple(map(changed, core.parameters)))
+        values = {self.places[name].parameter: value for name, value in new.items()}
+        return with_numbers(self.blueprint, self.setting.folder, values)
 
     def found(self, new: Mapping[str, Floats]) -> Json:
         """Return the record of a point; what goes wrong there is part of it."""
@@ -314,7 +303,8 @@ class Live:
     def _move(self, new: Mapping[str, Floats]) -> None:
         """Put new numbers at places, all others as they stand in the blueprint."""
         whole = {**self.numbers, **new}
-        self._parametric.update(**{self.places[k].parameter: value for k, value in whole.items()})
+        at = ((self.places[name], value) for name, value in whole.items())
+        self._parametric.update(**{p.parameter: (value, p.unit) for p, value in at})
 
     def record(self, result: SolverResult, new: Mapping[str, Floats]) -> Json:
         """Return what is stored of a result: no seconds, which are never the same twice."""
