@@ -14,7 +14,7 @@ They are written into the blueprint, so that the checker, the scripts and the re
 they see every other constraint.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from engiagent.blueprint.elements import (
     ParameterDef,
     SetDef,
 )
+from engiagent.blueprint.grammar import names_in
 from engiagent.blueprint.placement import placement_of
 from engiagent.blueprint.stages import StagedVariable, Tree, checked_stages
 from engiagent.errors import InputError
@@ -54,6 +55,27 @@ def expand(blueprint: Blueprint, read: set[str] | None = None) -> Blueprint:
     nothing that exists, or would declare a name that is taken.
     """
     return with_stages(_without_components(blueprint, read))
+
+
+def unexpanded(blueprint: Blueprint, made: Collection[str] | None = None) -> Blueprint:
+    """Return components as they were before they were written out, and no rows.
+
+    ``made``: the parameters that they came to; None for all that are named like theirs.
+    """
+    core = blueprint.core
+    used = {n for c in core.components for v in c.parameters.values() for n in names_in(str(v))}
+    if made is None:
+        prefixes = tuple(f"{c.name}_" for c in core.components if c.expanded)
+        made = {p.name for p in core.parameters if p.name.startswith(prefixes)} - used
+    indices = {name for p in core.parameters if p.name not in made for name in p.index}
+    return blueprint.with_core(
+        sets=tuple(s for s in core.sets if s.kind != "range" or s.name in indices),
+        parameters=tuple(p for p in core.parameters if p.name not in made),
+        decision_variables=tuple(v for v in core.decision_variables if v.name in used),
+        components=tuple(replace(c, expanded=False) for c in core.components),
+        expressions=(),
+        constraints=(),
+    )
 
 
 def _without_components(blueprint: Blueprint, read: set[str] | None) -> Blueprint:

@@ -196,7 +196,7 @@ def check_stamps(table: TableFile, axis: TimeAxis) -> None:
 
 
 def as_written(values: Array, sets: tuple[IndexSet, ...], *, short: bool = True) -> Any:
-    """Return values as a blueprint has them inline; ``short``: one number where all are the same."""
+    """Return values as a blueprint has them inline, if ``short`` one number where all are equal."""
     if short and values.size and bool((values == values.flat[0]).all()):
         return float(values.flat[0])
     if len(sets) > 1 and sets[0].root.factors:

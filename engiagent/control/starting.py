@@ -79,6 +79,53 @@ def control(
     nowhere; ControlError when there is no control for the first step; later ones end the loop and
     say so in ``stopped``.
     """
+    more = {"limits": limits, "options": options}
+    runner, names, whole, steps = _prepared(blueprint, folder, steps, horizon, end, **more)
+    begins = begins_of(whole)
+    if isinstance(plant, str):
+        function = load_plant(plant, signals, begins, blueprint, folder)
+    else:
+        function = plant
+    start: dict[str, npt.ArrayLike] = {}
+    start |= {s.parameter: runner.parametric.value(s.parameter) for s in runner.states}
+    linked = None
+    if function is not None and not callable(function):
+        function = linked = LinkedPlant(
+            function, runner, names.states, names.controls, names.disturbances
+        )
+        names.results = linked.results
+        start |= linked.reset(start)
+    runner.plant = None if function is None else names.answering(function)
+    start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
+    came = names.series(actual, whole, steps) if actual is not None else {}
+    truth = read_series(came, runner.axes)
+    loop = close(runner, steps, start, truth, None, keep=True, plans=certify, on_step=on_step)
+    notes = [*_notes(runner, blueprint.core), *(linked.notes() if linked is not None else ())]
+    log = None if linked is None else linked.log(begins)
+    if linked is not None and isinstance(linked.plant, Connected):
+        linked.plant.close()
+    return replace(loop, notes=tuple(notes), plant=log)
+
+
+def read_actual(actual: Sequence[Path], *given: Any) -> None:
+    """Read files of what really comes as :func:`control` does; InputError where one is wrong.
+
+    Who closes several loops asks before the first. ``given``: as :func:`_prepared` takes them.
+    """
+    _, names, whole, steps = _prepared(*given)
+    for path in actual:
+        names.series(path, whole, steps)
+
+
+def _prepared(
+    blueprint: Blueprint,
+    folder: Path | None,
+    steps: int | None,
+    horizon: int | None,
+    end: End,
+    **more: Any,
+) -> "tuple[RecedingHorizon, Names, Elaboration, int]":
+    """Return what plans, its names, the whole of the data, and how many steps there are."""
     sizes = open_sizes(blueprint.core)
     if sizes:
         raise InputError(
@@ -110,35 +157,9 @@ def control(
             "nothing in it is measured, so that every plan would be the same",
             expected="a store or a zone: a variable over instants with its value at the first",
         )
-    runner = RecedingHorizon(
-        ready, folder, state=states, limits=limits, end=end, options=options, fixed=[*series]
-    )
+    runner = RecedingHorizon(ready, folder, state=states, end=end, fixed=[*series], **more)
     runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
-    names = Names(runner, blueprint.core)
-    begins = begins_of(whole)
-    if isinstance(plant, str):
-        function = load_plant(plant, signals, begins, blueprint, folder)
-    else:
-        function = plant
-    start: dict[str, npt.ArrayLike] = {}
-    start |= {s.parameter: runner.parametric.value(s.parameter) for s in runner.states}
-    linked = None
-    if function is not None and not callable(function):
-        function = linked = LinkedPlant(
-            function, runner, names.states, names.controls, names.disturbances
-        )
-        names.results = linked.results
-        start |= linked.reset(start)
-    runner.plant = None if function is None else names.answering(function)
-    start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
-    came = names.series(actual, whole, steps) if actual is not None else {}
-    truth = read_series(came, runner.axes)
-    loop = close(runner, steps, start, truth, None, keep=True, plans=certify, on_step=on_step)
-    notes = [*_notes(runner, blueprint.core), *(linked.notes() if linked is not None else ())]
-    log = None if linked is None else linked.log(begins)
-    if linked is not None and isinstance(linked.plant, Connected):
-        linked.plant.close()
-    return replace(loop, notes=tuple(notes), plant=log)
+    return runner, Names(runner, blueprint.core), whole, steps
 
 
 def _notes(runner: RecedingHorizon, core: Core) -> Iterator[str]:

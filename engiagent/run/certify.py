@@ -10,9 +10,8 @@ from typing import Any, Final
 from engiagent import __version__
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elements import FrozenMap, ParameterDef
-from engiagent.blueprint.grammar import names_in
 from engiagent.errors import EngiagentError
-from engiagent.formulations.expansion import expand
+from engiagent.formulations.expansion import expand, unexpanded
 from engiagent.io.files import open_inside, sha256_bytes
 from engiagent.run.inputs import REQUIREMENTS, data_files
 from engiagent.scale import Spread, map_runs
@@ -151,20 +150,8 @@ def _generated(blueprint: Blueprint | None, expanded: Blueprint | None) -> set[s
 
 def _as_written(blueprint: Blueprint, derived: Mapping[str, ParameterDef]) -> set[str]:
     """Return which parameters are what components come to when they are written out anew."""
-    core = blueprint.core
-    used = {n for c in core.components for v in c.parameters.values() for n in names_in(str(v))}
-    indices = {name for p in core.parameters if p.name not in derived for name in p.index}
-    bare = replace(
-        core,
-        sets=tuple(s for s in core.sets if s.kind != "range" or s.name in indices),
-        parameters=tuple(p for p in core.parameters if p.name not in derived),
-        decision_variables=tuple(v for v in core.decision_variables if v.name in used),
-        components=tuple(replace(c, expanded=False) for c in core.components),
-        expressions=(),
-        constraints=(),
-    )
     try:
-        again = expand(replace(blueprint, core_model_elements=bare)).core
+        again = expand(unexpanded(blueprint, derived.keys())).core
     except EngiagentError:
         return set()  # it is no blueprint of these components
     return {p.name for p in again.parameters if derived.get(p.name) == p}

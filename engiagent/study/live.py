@@ -12,6 +12,7 @@ unit follows in brackets, as ``E_max=1..4:4[MWh]``; without one, numbers are in 
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import product
@@ -24,12 +25,14 @@ from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.elements import ComponentDef, ParameterDef, ReportDef, freeze
+from engiagent.blueprint.elements import ComponentDef, Core, ParameterDef, ReportDef, freeze
 from engiagent.blueprint.grammar import Number, parse
 from engiagent.blueprint.values import unit_of
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
-from engiagent.formulations.expansion import expand
+from engiagent.formulations.components.fragment import Surroundings, wrong
+from engiagent.formulations.components.known import known_values
+from engiagent.formulations.expansion import expand, unexpanded
 from engiagent.formulations.parametric import compile_parametric, with_numbers
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
@@ -46,6 +49,7 @@ from engiagent.units.unit import conversion, parse_unit
 MOST: Final = 100_000
 """Points of one study; a grid of many parameters grows beyond any use."""
 EXPECTED: Final = "NAME=LOW..HIGH:COUNT or NAME=V1,V2,…, as battery.energy_capacity=100..400:7[kWh]"
+BEFORE: Final = "the plant, or the blueprint before its components were written out"
 _SPEC = re.compile(r"(?P<factor>\*)?(?P<body>[^\[\]]+?)\s*(?:\[(?P<unit>[^\[\]]*)\])?")
 _RANGE = re.compile(r"(?P<low>[^:]+?)\.\.(?P<high>[^:]+?)(?::(?P<count>\d+))?")
 
@@ -210,6 +214,15 @@ class Live:
         self.numbers = {
             name: self.numbers_in(blueprint, place) for name, place in self.places.items()
         }
+        currency = Surroundings(blueprint.core).currency
+        self._filled = [
+            (place, component, slot, MODELS[component.model].slots[slot].in_currency(currency))
+            for place in self.places.values()
+            for component in blueprint.core.components
+            for slot, given in component.parameters.items()
+            if given == place.parameter
+        ]
+        self._refuse_frozen()
         self.requests = requests or Requests.of(blueprint, setting.folder)
         self._parametric = compile_parametric(
             self.requests.added_to(blueprint, setting.folder),
@@ -302,9 +315,30 @@ class Live:
 
     def _move(self, new: Mapping[str, Floats]) -> None:
         """Put new numbers at places, all others as they stand in the blueprint."""
+        self._refuse_outside(new)
         whole = {**self.numbers, **new}
         at = ((self.places[name], value) for name, value in whole.items())
         self._parametric.update(**{p.parameter: (value, p.unit) for p, value in at})
+
+    def _refuse_frozen(self) -> None:
+        """Refuse numbers that components asked for when they were written out before."""
+        read: set[str] = set()
+        if any(component.expanded for component in self.blueprint.core.components):
+            with suppress(EngiagentError):  # as that a name is taken, when all has been read
+                expand(unexpanded(self.blueprint), read)
+        for place in self.places.values():
+            if place.parameter in read:
+                text = f"components were written out with the number of {place.name} as it stood"
+                raise InputError(text, expected=BEFORE)
+
+    def _refuse_outside(self, new: Mapping[str, Floats]) -> None:
+        """Refuse numbers outside the range of a slot, as writing out its component does."""
+        for place, component, slot, known in self._filled:
+            ends = [float(end(new[place.name])) for end in (np.min, np.max) if place.name in new]
+            own = ParameterDef(name=place.parameter, value=tuple(ends), unit=place.unit)
+            for number in known_values(own.name, known.unit, Core(parameters=(own,))):
+                if not known.allows(number):
+                    raise wrong(component, f"{slot} is {number:g}", expected=known.range)
 
     def record(self, result: SolverResult, new: Mapping[str, Floats]) -> Json:
         """Return what is stored of a result: no seconds, which are never the same twice."""
@@ -410,6 +444,10 @@ def _slot(
             f"{name} is not given as one number",
             found="nothing" if given is None else str(given),
             expected="a number there, or the name of a parameter that it is computed from",
+        )
+    if component.expanded:
+        raise InputError(
+            f"{owner} was written out with the number of {slot} as it stood", expected=BEFORE
         )
     own = f"{component.name}__{slot}"
     while own in parameters:
