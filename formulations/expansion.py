@@ -57,16 +57,10 @@ def expand(blueprint: Blueprint, read: set[str] | None = None) -> Blueprint:
     return with_stages(_without_components(blueprint, read))
 
 
-def unexpanded(blueprint: Blueprint, made: Collection[str] | None = None) -> Blueprint:
-    """Return components as they were before they were written out, and no rows.
-
-    ``made``: the parameters that they came to; None for all that are named like theirs.
-    """
+def unexpanded(blueprint: Blueprint, made: Collection[str] = ()) -> Blueprint:
+    """Return components as before they were written out, without rows and what they ``made``."""
     core = blueprint.core
     used = {n for c in core.components for v in c.parameters.values() for n in names_in(str(v))}
-    if made is None:
-        prefixes = tuple(f"{c.name}_" for c in core.components if c.expanded)
-        made = {p.name for p in core.parameters if p.name.startswith(prefixes)} - used
     indices = {name for p in core.parameters if p.name not in made for name in p.index}
     return blueprint.with_core(
         sets=tuple(s for s in core.sets if s.kind != "range" or s.name in indices),

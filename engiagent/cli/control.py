@@ -130,7 +130,7 @@ def control(
     if len({path.stem for path in actual}) < len(actual):
         raise InputError("two scenarios have one name", found=", ".join(map(str, actual)))
     blueprint, data, _ = read_source(source, given["settings"])
-    read_actual(actual, blueprint, data, *(given[name] for name in ("steps", "horizon", "end")))
+    read_actual(actual, blueprint, data, given["steps"], given["horizon"], end=given["end"])
     loops, codes, shared = [], [], {"source": source, **given}
     tasks = [(path, folder / path.stem) for path in actual]
     for task, outcome in zip(

@@ -79,8 +79,8 @@ def control(
     nowhere; ControlError when there is no control for the first step; later ones end the loop and
     say so in ``stopped``.
     """
-    more = {"limits": limits, "options": options}
-    runner, names, whole, steps = _prepared(blueprint, folder, steps, horizon, end, **more)
+    more: dict[str, Any] = {"end": end, "limits": limits, "options": options}
+    runner, names, whole, steps = _prepared(blueprint, folder, steps, horizon, **more)
     begins = begins_of(whole)
     if isinstance(plant, str):
         function = load_plant(plant, signals, begins, blueprint, folder)
@@ -107,23 +107,15 @@ def control(
     return replace(loop, notes=tuple(notes), plant=log)
 
 
-def read_actual(actual: Sequence[Path], *given: Any) -> None:
-    """Read files of what really comes as :func:`control` does; InputError where one is wrong.
-
-    Who closes several loops asks before the first. ``given``: as :func:`_prepared` takes them.
-    """
-    _, names, whole, steps = _prepared(*given)
+def read_actual(actual: Sequence[Path], *given: Any, end: End) -> None:
+    """Read files as :func:`control` does, before the first of several loops; else an InputError."""
+    _, names, whole, steps = _prepared(*given, end=end)
     for path in actual:
         names.series(path, whole, steps)
 
 
 def _prepared(
-    blueprint: Blueprint,
-    folder: Path | None,
-    steps: int | None,
-    horizon: int | None,
-    end: End,
-    **more: Any,
+    blueprint: Blueprint, folder: Path | None, steps: int | None, horizon: int | None, **more: Any
 ) -> "tuple[RecedingHorizon, Names, Elaboration, int]":
     """Return what plans, its names, the whole of the data, and how many steps there are."""
     sizes = open_sizes(blueprint.core)
@@ -140,7 +132,7 @@ def _prepared(
     ahead = max(round(DAY / float(axis.steps[0])), 1) if axis.step_unit == "h" else count
     size = horizon or max(min(ahead, count // 2), 1)
     steps = max(count - size + 1, 1) if steps is None else steps
-    if end == "refuse" and steps + size - 1 > count:
+    if more["end"] == "refuse" and steps + size - 1 > count:
         raise InputError(
             f"{steps} steps that look {size} periods ahead need data of {steps + size - 1} periods",
             found=f"{count} periods",
@@ -157,7 +149,7 @@ def _prepared(
             "nothing in it is measured, so that every plan would be the same",
             expected="a store or a zone: a variable over instants with its value at the first",
         )
-    runner = RecedingHorizon(ready, folder, state=states, end=end, fixed=[*series], **more)
+    runner = RecedingHorizon(ready, folder, state=states, fixed=[*series], **more)
     runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
     return runner, Names(runner, blueprint.core), whole, steps
 

@@ -25,15 +25,15 @@ from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.elements import ComponentDef, Core, ParameterDef, ReportDef, freeze
+from engiagent.blueprint.elements import ComponentDef, ParameterDef, ReportDef, freeze
 from engiagent.blueprint.grammar import Number, parse
 from engiagent.blueprint.values import unit_of
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
-from engiagent.formulations.components.fragment import Surroundings, wrong
-from engiagent.formulations.components.known import known_values
+from engiagent.formulations.components.fragment import Surroundings
+from engiagent.formulations.components.reader import Reader
 from engiagent.formulations.expansion import expand, unexpanded
-from engiagent.formulations.parametric import compile_parametric, with_numbers
+from engiagent.formulations.parametric.program import compile_parametric, with_numbers
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.run.certify import certify
@@ -214,14 +214,6 @@ class Live:
         self.numbers = {
             name: self.numbers_in(blueprint, place) for name, place in self.places.items()
         }
-        currency = Surroundings(blueprint.core).currency
-        self._filled = [
-            (place, component, slot, MODELS[component.model].slots[slot].in_currency(currency))
-            for place in self.places.values()
-            for component in blueprint.core.components
-            for slot, given in component.parameters.items()
-            if given == place.parameter
-        ]
         self._refuse_frozen()
         self.requests = requests or Requests.of(blueprint, setting.folder)
         self._parametric = compile_parametric(
@@ -315,7 +307,7 @@ class Live:
 
     def _move(self, new: Mapping[str, Floats]) -> None:
         """Put new numbers at places, all others as they stand in the blueprint."""
-        self._refuse_outside(new)
+        self.refuse_outside(new)
         whole = {**self.numbers, **new}
         at = ((self.places[name], value) for name, value in whole.items())
         self._parametric.update(**{p.parameter: (value, p.unit) for p, value in at})
@@ -328,17 +320,19 @@ class Live:
                 expand(unexpanded(self.blueprint), read)
         for place in self.places.values():
             if place.parameter in read:
-                text = f"components were written out with the number of {place.name} as it stood"
+                text = f"components were written out with the number of {place.name}"
                 raise InputError(text, expected=BEFORE)
 
-    def _refuse_outside(self, new: Mapping[str, Floats]) -> None:
+    def refuse_outside(self, new: Mapping[str, Floats]) -> None:
         """Refuse numbers outside the range of a slot, as writing out its component does."""
-        for place, component, slot, known in self._filled:
-            ends = [float(end(new[place.name])) for end in (np.min, np.max) if place.name in new]
-            own = ParameterDef(name=place.parameter, value=tuple(ends), unit=place.unit)
-            for number in known_values(own.name, known.unit, Core(parameters=(own,))):
-                if not known.allows(number):
-                    raise wrong(component, f"{slot} is {number:g}", expected=known.range)
+        core, ends = self.blueprint.core, dict[str, ParameterDef]()
+        for name, values in new.items():
+            own, both = self.places[name], (float(values.min()), float(values.max()))
+            ends[own.parameter] = ParameterDef(name=own.parameter, value=both, unit=own.unit)
+        core = replace(core, parameters=tuple(ends.get(p.name, p) for p in core.parameters))
+        for component in core.components:
+            if ends.keys() & set(map(str, component.parameters.values())):
+                Reader(component, Surroundings(core))
 
     def record(self, result: SolverResult, new: Mapping[str, Floats]) -> Json:
         """Return what is stored of a result: no seconds, which are never the same twice."""
@@ -446,9 +440,7 @@ def _slot(
             expected="a number there, or the name of a parameter that it is computed from",
         )
     if component.expanded:
-        raise InputError(
-            f"{owner} was written out with the number of {slot} as it stood", expected=BEFORE
-        )
+        raise InputError(f"components were written out with the number of {name}", expected=BEFORE)
     own = f"{component.name}__{slot}"
     while own in parameters:
         own += "_"

@@ -50,10 +50,10 @@ def compile_parametric(
     computed from them follows. ``structure``: what to do when a parameter decides on structure
     (filters, sets, conditions, indices, the way a function becomes rows) or stands inside a
     function or a product of variables, or a component asks for its number while it is written out:
-    ``refuse``, or ``recompile`` at every update, which is slower and gives a new program. Raises StructureError when a parameter decides on structure and
-    ``structure`` is ``refuse``; names the place; BlueprintError, MissingDataError as
-    :func:`engiagent.formulations.compile_blueprint` does; InputError when a name is not that of a
-    numeric parameter with values of its own.
+    ``refuse``, or ``recompile`` at every update, which is slower and gives a new program. Raises
+    StructureError when one does and ``structure`` is ``refuse``; names the place; BlueprintError,
+    MissingDataError as :func:`engiagent.formulations.compile_blueprint` does; InputError when a
+    name is not that of a numeric parameter with values of its own.
     """
     names = tuple(dict.fromkeys(parameters))
     source = _Source(blueprint, Path(folder) if folder is not None else None, names)
@@ -78,11 +78,11 @@ def with_numbers(
     def changed(definition: ParameterDef) -> ParameterDef:
         if definition.name not in values:
             return definition
-        sets = tuple(elaboration.table(definition.name).sets)
-        several = isinstance(definition.value, tuple | FrozenMap)  # and stays so, as a table has to
-        written = freeze(as_written(values[definition.name], sets, short=not several))
-        plain: Any = {"data": None, "keys": (), "unit_override": None}
-        return replace(definition, value=written, unit=str(unit_of(definition)), **plain)
+        given, sets = values[definition.name], tuple(elaboration.table(definition.name).sets)
+        short = not isinstance(definition.value, tuple | FrozenMap)  # as a table has to stay one
+        about: Any = {"unit": str(unit_of(definition)), "unit_override": None}
+        written = freeze(as_written(given, sets, short=short))
+        return replace(definition, value=written, data=None, keys=(), **about)
 
     return blueprint.with_core(parameters=tuple(map(changed, core.parameters)))
 
@@ -240,19 +240,15 @@ class _Source:
         sets = tuple(replace(s, start=start) if s.name == name else s for s in core.sets)
         return _Source(self.given.with_core(sets=sets), self.folder, self.names)
 
-    def compiled(
-        self, values: Mapping[str, Floats], moved: Collection[str] = frozenset()
-    ) -> Program:
+    def compiled(self, values: Mapping[str, Floats], moved: Collection[str] = ()) -> Program:
         """Return the program of a plain compilation with given values.
 
-        Where components have read some, they are written out anew; what they come to is theirs to
-        say then, unless it was ``moved`` itself.
+        What components come to is theirs to say, unless it was ``moved`` itself.
         """
         blueprint, own = self.blueprint, {p.name for p in self.given.core.parameters}
         values = {name: v for name, v in values.items() if name in own or name in moved}
         if self.read:
-            written = {name: v for name, v in values.items() if name in own}
-            blueprint = expand(with_numbers(self.given, self.folder, written))
+            blueprint = expand(with_numbers(self.given, self.folder, values))
         elaboration = GivenElaboration(blueprint.core, self.folder, values)
         elaboration.build()
         return compiler_of(blueprint, elaboration).run()
