@@ -126,6 +126,18 @@ def test_every_slot_moved_in_place_is_the_blueprint_with_the_number_in_it(model:
                     raise AssertionError(f"{slot} at {new}: {error}") from None
 
 
+@pytest.mark.parametrize("slot", ["capacitance", "resistance"])
+def test_zones_that_border_on_each_other_are_written_out_anew(slot: str) -> None:
+    site = Site(start="2025-01-01T00:00", step="1 h", periods=4)
+    zone: dict[str, Any] = {"capacitance": 2, "resistance": 5, "ambient_temperature": 5}
+    site.add("hall", "thermal_zone", initial_temperature=20, **zone)
+    site.add("room", "thermal_zone", initial_temperature=18, neighbours={"hall": 5}, **zone)
+    live = Live(site.blueprint(), [f"room.{slot}"], HERE)
+    for value in (3.0, 1.0):
+        new = {f"room.{slot}": np.array(value)}
+        assert_equal(live.program_at(new), compile_blueprint(live.at(new)))
+
+
 def car(**slots: Any) -> Blueprint:
     """Return a car that is charged at a price of 1, 2, 3 and 4 EUR/kWh."""
     site = Site(start="2025-01-01T00:00", step="1 h", periods=4)
