@@ -14,8 +14,9 @@ They are written into the blueprint, so that the checker, the scripts and the re
 they see every other constraint.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elements import (
@@ -26,6 +27,7 @@ from engiagent.blueprint.elements import (
     ParameterDef,
     SetDef,
 )
+from engiagent.blueprint.grammar import names_in
 from engiagent.blueprint.placement import placement_of
 from engiagent.blueprint.stages import StagedVariable, Tree, checked_stages
 from engiagent.errors import InputError
@@ -42,22 +44,45 @@ from engiagent.formulations.components.fragment import (
 from engiagent.formulations.repetition import at_its_time, indices_of, repeated
 
 
-def expand(blueprint: Blueprint) -> Blueprint:
+def expand(blueprint: Blueprint, read: set[str] | None = None) -> Blueprint:
     """Return the blueprint with all that components and stages stand for written out.
 
     Components that are marked ``expanded`` are left alone, so that expanding twice changes
-    nothing. The blueprint that is given is not changed.
+    nothing. The blueprint that is given is not changed. ``read``: takes the names of parameters
+    whose numbers were asked for meanwhile: with other ones something else may be written out.
 
     Raises InputError when a component is of no known model, lacks a parameter, is connected to
     nothing that exists, or would declare a name that is taken.
     """
-    return with_stages(_without_components(blueprint))
+    return with_stages(_without_components(blueprint, read))
 
 
-def _without_components(blueprint: Blueprint) -> Blueprint:
+def unexpanded(blueprint: Blueprint, made: Collection[str] = ()) -> Blueprint:
+    """Return components as before they were written out, without rows and what they ``made``.
+
+    ``made``: names of parameters and sets.
+    """
     core = blueprint.core
+    used = {n for c in core.components for v in c.parameters.values() for n in names_in(str(v))}
+    indices = {name for p in core.parameters if p.name not in made for name in p.index}
+    return blueprint.with_core(
+        sets=tuple(
+            s for s in core.sets if s.name in indices or (s.kind != "range" and s.name not in made)
+        ),
+        parameters=tuple(p for p in core.parameters if p.name not in made),
+        decision_variables=tuple(v for v in core.decision_variables if v.name in used),
+        components=tuple(replace(c, expanded=False) for c in core.components),
+        expressions=(),
+        constraints=(),
+    )
+
+
+def _without_components(blueprint: Blueprint, read: set[str] | None) -> Blueprint:
+    core = given = blueprint.core
     if all(component.expanded for component in core.components):
         return blueprint
+    if read is not None:
+        core = replace(core, parameters=_watched(core, read))
     _refuse_double_names(core)
     needed = _needed(core)
     over = indices_of([c for c in core.components if c.name in needed], core)
@@ -65,7 +90,7 @@ def _without_components(blueprint: Blueprint) -> Blueprint:
     core = replace(core, components=tuple(at_its_time(c, over, core) for c in written))
     core = replace(core, sets=core.sets + _instants(core))
     instants = {str(s.of): s.name for s in core.sets if s.kind == "instants"}
-    around = Surroundings(core, instants, over=over)
+    around = Surroundings(core, instants, over=over, read=set() if read is None else read)
     fragments = _build(needed, around)
     added = [part for c in core.components if not c.expanded for part in fragments[c.name].parts]
     new = Fragment.of(added)
@@ -73,12 +98,24 @@ def _without_components(blueprint: Blueprint) -> Blueprint:
     _refuse_taken(core, new, balances)
     return blueprint.with_core(
         sets=core.sets + new.sets,
-        parameters=core.parameters + new.parameters,
+        parameters=given.parameters + new.parameters,
         decision_variables=core.decision_variables + new.variables,
         expressions=new.expressions + core.expressions,
         constraints=core.constraints + new.constraints + balances,
         components=tuple(replace(c, expanded=True) for c in written),
     )
+
+
+def _watched(core: Core, read: set[str]) -> tuple[ParameterDef, ...]:
+    """Return parameters that put their name into a set whenever anybody asks for their numbers."""
+
+    class Watched(ParameterDef):
+        def __getattribute__(self, key: str) -> Any:
+            if key in ("value", "data"):
+                read.add(self.name)
+            return super().__getattribute__(key)
+
+    return tuple(Watched(**vars(parameter)) for parameter in core.parameters)
 
 
 def _needed(core: Core) -> set[str]:

@@ -195,9 +195,9 @@ def check_stamps(table: TableFile, axis: TimeAxis) -> None:
     raise stamps.error(row, text, expected=axis.labels[row + ends])
 
 
-def as_written(values: Array, sets: tuple[IndexSet, ...]) -> Any:
-    """Return values as a blueprint has them inline; one number where all are the same."""
-    if values.size and bool((values == values.flat[0]).all()):
+def as_written(values: Array, sets: tuple[IndexSet, ...], *, short: bool = True) -> Any:
+    """Return values as a blueprint has them inline, if ``short`` one number where all are equal."""
+    if short and values.size and bool((values == values.flat[0]).all()):
         return float(values.flat[0])
     if len(sets) > 1 and sets[0].root.factors:
         raise InputError("a parameter over pairs and another set cannot be varied by a factor")

@@ -22,7 +22,7 @@ from engiagent.control.assessment import CLUSTER, assess, broken_limits, predict
 from engiagent.control.certificate import PLANS, RECORD, STEPS, certify_loop
 from engiagent.control.rivals import per_building as of_each_building
 from engiagent.control.rivals import rival
-from engiagent.control.starting import MODEL
+from engiagent.control.starting import MODEL, read_actual
 from engiagent.control.starting import control as close
 from engiagent.environment.controllers import RULES
 from engiagent.environment.environment import unserved
@@ -136,6 +136,8 @@ def control(
         return code
     if len({path.stem for path in actual}) < len(actual):
         raise InputError("two scenarios have one name", found=", ".join(map(str, actual)))
+    blueprint, data, _ = read_source(source, given["settings"])
+    read_actual(actual, blueprint, data, given["steps"], given["horizon"], end=given["end"])
     loops, codes, shared = [], [], {"source": source, **given}
     tasks = [(path, folder / path.stem) for path in actual]
     for task, outcome in zip(

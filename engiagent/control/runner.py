@@ -124,7 +124,7 @@ class RecedingHorizon:
         elaboration = Elaboration(full.core, self.folder)
         along = find_moving(elaboration, set(state.values()))
         needed = [*state.values(), *along]
-        self.parametric = compile_parametric(full, folder, needed, structure="recompile")
+        self.parametric = compile_parametric(blueprint, folder, needed, structure="recompile")
         self._core = full.core
         self._has_clock = asks_for_clock(full.core)
         program = self.program
@@ -147,9 +147,9 @@ class RecedingHorizon:
         if blocks:
             moving = moved_by(program, self.states, [b.name for b in self.controls])
             self.planned = held(full, moving, self.horizon, blocks)
-            self.parametric = compile_parametric(
-                self.planned, folder, needed, structure="recompile"
-            )
+            rows = self.planned.core.constraints[len(full.core.constraints) :]
+            with_rows = blueprint.with_core(constraints=(*blueprint.core.constraints, *rows))
+            self.parametric = compile_parametric(with_rows, folder, needed, structure="recompile")
             self._read(self.program)
         self._options = options or SolveOptions()
         self._session = Session(self.parametric, self._options)

@@ -80,41 +80,9 @@ def control(
     nowhere; ControlError when there is no control for the first step; later ones end the loop and
     say so in ``stopped``.
     """
-    sizes = open_sizes(blueprint.core)
-    if sizes:
-        raise InputError(
-            "a size is to be chosen, and each plan would choose another",
-            found=", ".join(sizes.values()),
-            expected="one value, as a sizing finds it",
-        )
-    whole = Elaboration(expand(blueprint).core, folder)
-    periods, count = _periods(whole)
-    axis = whole.index_set(periods).axis
-    assert axis is not None  # it is a set of time
-    ahead = max(round(DAY / float(axis.steps[0])), 1) if axis.step_unit == "h" else count
-    size = horizon or max(min(ahead, count // 2), 1)
-    steps = max(count - size + 1, 1) if steps is None else steps
-    if end == "refuse" and steps + size - 1 > count:
-        raise InputError(
-            f"{steps} steps that look {size} periods ahead need data of {steps + size - 1} periods",
-            found=f"{count} periods",
-            expected=f"at most {max(count - size + 1, 0)} steps, a shorter horizon, or an end that "
-            "says what comes after the data: hold or repeat",
-        )
-    series = {name: np.asarray(whole.table(name).values) for name in find_moving(whole)}
-    own = {p.name for p in blueprint.core.parameters}
-    cut = {name: v for name, v in series.items() if name in own}
-    short = with_periods(blueprint, folder, periods, size, _first(whole, cut, size))
-    ready, states = with_states(expand(short), folder)
-    if not states:
-        raise InputError(
-            "nothing in it is measured, so that every plan would be the same",
-            expected="a store or a zone: a variable over instants with its value at the first",
-        )
-    given: Any = {"limits": limits, "end": end, "options": options, "blocks": blocks}
-    runner = RecedingHorizon(ready, folder, state=states, fixed=[*series], **given)
-    runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
-    names = Names(runner, blueprint.core)
+    more: dict[str, Any] = {"end": end, "limits": limits, "options": options}
+    more["blocks"] = blocks
+    runner, names, whole, steps = _prepared(blueprint, folder, steps, horizon, **more)
     begins = begins_of(whole)
     if isinstance(plant, str):
         function = load_plant(plant, signals, begins, blueprint, folder)
@@ -140,6 +108,53 @@ def control(
     if linked is not None and isinstance(linked.plant, Connected):
         linked.plant.close()
     return replace(loop, notes=tuple(notes), plant=log)
+
+
+def read_actual(actual: Sequence[Path], *given: Any, end: End) -> None:
+    """Read files as :func:`control` does, before the first of several loops; else an InputError."""
+    _, names, whole, steps = _prepared(*given, end=end)
+    for path in actual:
+        names.series(path, whole, steps)
+
+
+def _prepared(
+    blueprint: Blueprint, folder: Path | None, steps: int | None, horizon: int | None, **more: Any
+) -> "tuple[RecedingHorizon, Names, Elaboration, int]":
+    """Return what plans, its names, the whole of the data, and how many steps there are."""
+    sizes = open_sizes(blueprint.core)
+    if sizes:
+        raise InputError(
+            "a size is to be chosen, and each plan would choose another",
+            found=", ".join(sizes.values()),
+            expected="one value, as a sizing finds it",
+        )
+    whole = Elaboration(expand(blueprint).core, folder)
+    periods, count = _periods(whole)
+    axis = whole.index_set(periods).axis
+    assert axis is not None  # it is a set of time
+    ahead = max(round(DAY / float(axis.steps[0])), 1) if axis.step_unit == "h" else count
+    size = horizon or max(min(ahead, count // 2), 1)
+    steps = max(count - size + 1, 1) if steps is None else steps
+    if more["end"] == "refuse" and steps + size - 1 > count:
+        raise InputError(
+            f"{steps} steps that look {size} periods ahead need data of {steps + size - 1} periods",
+            found=f"{count} periods",
+            expected=f"at most {max(count - size + 1, 0)} steps, a shorter horizon, or an end that "
+            "says what comes after the data: hold or repeat",
+        )
+    series = {name: np.asarray(whole.table(name).values) for name in find_moving(whole)}
+    own = {p.name for p in blueprint.core.parameters}
+    cut = {name: v for name, v in series.items() if name in own}
+    short = with_periods(blueprint, folder, periods, size, _first(whole, cut, size))
+    ready, states = with_states(expand(short), folder)
+    if not states:
+        raise InputError(
+            "nothing in it is measured, so that every plan would be the same",
+            expected="a store or a zone: a variable over instants with its value at the first",
+        )
+    runner = RecedingHorizon(ready, folder, state=states, fixed=[*series], **more)
+    runner.forecasts = read_series({n: series[n] for n in runner.axes if n in series}, runner.axes)
+    return runner, Names(runner, blueprint.core), whole, steps
 
 
 def _notes(runner: RecedingHorizon, core: Core) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.grammar import references
+from engiagent.blueprint.grammar import Reduce, references, tree_of, walk
 from engiagent.blueprint.placement import WEIGHT, respelled
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
@@ -324,6 +324,13 @@ class _Plant:
             return
         if over is None and "[t]" in must:
             over = "t in T"
+            tree = tree_of(must)
+            reduced = (n for n in (walk(tree) if tree else ()) if isinstance(n, Reduce))
+            if any("t" in binder.names for node in reduced for binder in node.binders):
+                text = f"the index 't' is used twice: {key} holds for every t in T, as [t] says"
+                wanted = "another index inside, as sum(grid.import[s]*dt(s) for s in T)"
+                at = re.search(r"\bfor\s.*?\bt\b", str(source.text(given["must"], "must")))
+                raise FormError(text, at.start() if at else 0, wanted, given["must"])
         self.places[key] = given["must"]
         forall = [over] if over else []
         if statement.representative:

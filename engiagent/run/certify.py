@@ -11,9 +11,8 @@ from typing import Any, Final
 from engiagent import __version__
 from engiagent.blueprint import Blueprint
 from engiagent.blueprint.elements import Core, FrozenMap
-from engiagent.blueprint.grammar import names_in
 from engiagent.errors import EngiagentError
-from engiagent.formulations.expansion import expand
+from engiagent.formulations.expansion import expand, unexpanded
 from engiagent.io.files import open_inside, sha256_bytes
 from engiagent.run.inputs import REQUIREMENTS, data_files
 from engiagent.scale import Spread, map_runs
@@ -153,29 +152,19 @@ def _named(core: Core) -> dict[str, Any]:
 def _as_written(blueprint: Blueprint, prefixes: tuple[str, ...]) -> set[str]:
     """Return which of a blueprint is what its components come to when they are written out anew."""
     core = blueprint.core
-    parameters = tuple(
-        p
+    made = {s.name for s in core.sets if s.name.startswith(prefixes)}
+    made |= {
+        p.name
         for p in core.parameters
-        if not p.name.startswith(prefixes)
-        or all(source.kind != "derived" for source in read_sources(p.source_reference))
-    )
-    used = {n for c in core.components for v in c.parameters.values() for n in names_in(str(v))}
-    made = {s.name for s in core.sets if s.kind == "range" or s.name.startswith(prefixes)}
-    made -= {name for p in parameters for name in p.index}
-    bare = replace(
-        core,
-        sets=tuple(s for s in core.sets if s.name not in made),
-        parameters=parameters,
-        decision_variables=tuple(v for v in core.decision_variables if v.name in used),
-        components=tuple(replace(c, expanded=False) for c in core.components),
-        expressions=(),
-        constraints=(),
-    )
+        if p.name.startswith(prefixes)
+        and any(source.kind == "derived" for source in read_sources(p.source_reference))
+    }
+    bare = unexpanded(blueprint, made)
     try:
-        again = _named(expand(replace(blueprint, core_model_elements=bare)).core)
+        again = _named(expand(bare).core)
     except EngiagentError:
         return set()  # it is no blueprint of these components
-    known, given = _named(core), _named(bare)
+    known, given = _named(core), _named(bare.core)
     return {n for n, part in again.items() if n not in given and known.get(n) == part}
 
 

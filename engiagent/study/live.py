@@ -12,6 +12,7 @@ unit follows in brackets, as ``E_max=1..4:4[MWh]``; without one, numbers are in 
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import product
@@ -26,11 +27,13 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.elements import ComponentDef, ParameterDef, ReportDef, freeze
 from engiagent.blueprint.grammar import Number, parse
-from engiagent.blueprint.values import as_written, unit_of
+from engiagent.blueprint.values import unit_of
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
-from engiagent.formulations.expansion import expand
-from engiagent.formulations.parametric import compile_parametric
+from engiagent.formulations.components.fragment import Surroundings
+from engiagent.formulations.components.reader import Reader
+from engiagent.formulations.expansion import expand, unexpanded
+from engiagent.formulations.parametric.program import compile_parametric, with_numbers
 from engiagent.formulations.program import Program
 from engiagent.formulations.values import Floats
 from engiagent.run.certify import certify
@@ -46,6 +49,7 @@ from engiagent.units.unit import conversion, parse_unit
 MOST: Final = 100_000
 """Points of one study; a grid of many parameters grows beyond any use."""
 EXPECTED: Final = "NAME=LOW..HIGH:COUNT or NAME=V1,V2,…, as battery.energy_capacity=100..400:7[kWh]"
+BEFORE: Final = "the plant, or the blueprint before its components were written out"
 _SPEC = re.compile(r"(?P<factor>\*)?(?P<body>[^\[\]]+?)\s*(?:\[(?P<unit>[^\[\]]*)\])?")
 _RANGE = re.compile(r"(?P<low>[^:]+?)\.\.(?P<high>[^:]+?)(?::(?P<count>\d+))?")
 
@@ -210,6 +214,7 @@ class Live:
         self.numbers = {
             name: self.numbers_in(blueprint, place) for name, place in self.places.items()
         }
+        self._refuse_frozen()
         self.requests = requests or Requests.of(blueprint, setting.folder)
         self._parametric = compile_parametric(
             self.requests.added_to(blueprint, setting.folder),
@@ -266,19 +271,8 @@ class Live:
 
     def at(self, new: Mapping[str, Floats]) -> Blueprint:
         """Return the blueprint in which new numbers stand as if they had been written there."""
-        core = self.blueprint.core
-        sets = Elaboration(core, self.setting.folder).table
-        by_parameter = {self.places[name].parameter: (name, value) for name, value in new.items()}
-
-        def changed(definition: ParameterDef) -> ParameterDef:
-            if definition.name not in by_parameter:
-                return definition
-            name, value = by_parameter[definition.name]
-            written = freeze(as_written(value, tuple(sets(definition.name).sets)))
-            plain: Json = {"data": None, "keys": (), "unit_override": None}
-            return replace(definition, value=written, unit=self.places[name].unit, **plain)
-
-        return self.blueprint.with_core(parameters=tuple(map(changed, core.parameters)))
+        values = {self.places[name].parameter: value for name, value in new.items()}
+        return with_numbers(self.blueprint, self.setting.folder, values)
 
     def found(self, new: Mapping[str, Floats]) -> Json:
         """Return the record of a point; what goes wrong there is part of it."""
@@ -313,8 +307,32 @@ class Live:
 
     def _move(self, new: Mapping[str, Floats]) -> None:
         """Put new numbers at places, all others as they stand in the blueprint."""
+        self.refuse_outside(new)
         whole = {**self.numbers, **new}
-        self._parametric.update(**{self.places[k].parameter: value for k, value in whole.items()})
+        at = ((self.places[name], value) for name, value in whole.items())
+        self._parametric.update(**{p.parameter: (value, p.unit) for p, value in at})
+
+    def _refuse_frozen(self) -> None:
+        """Refuse numbers that components asked for when they were written out before."""
+        read: set[str] = set()
+        if any(component.expanded for component in self.blueprint.core.components):
+            with suppress(EngiagentError):  # as that a name is taken, when all has been read
+                expand(unexpanded(self.blueprint), read)
+        for place in self.places.values():
+            if place.parameter in read:
+                text = f"components were written out with the number of {place.name}"
+                raise InputError(text, expected=BEFORE)
+
+    def refuse_outside(self, new: Mapping[str, Floats]) -> None:
+        """Refuse numbers outside the range of a slot, as writing out its component does."""
+        core, ends = self.blueprint.core, dict[str, ParameterDef]()
+        for name, values in new.items():
+            own, both = self.places[name], (float(values.min()), float(values.max()))
+            ends[own.parameter] = ParameterDef(name=own.parameter, value=both, unit=own.unit)
+        core = replace(core, parameters=tuple(ends.get(p.name, p) for p in core.parameters))
+        for component in core.components:
+            if ends.keys() & set(map(str, component.parameters.values())):
+                Reader(component, Surroundings(core))
 
     def record(self, result: SolverResult, new: Mapping[str, Floats]) -> Json:
         """Return what is stored of a result: no seconds, which are never the same twice."""
@@ -421,6 +439,8 @@ def _slot(
             found="nothing" if given is None else str(given),
             expected="a number there, or the name of a parameter that it is computed from",
         )
+    if component.expanded:
+        raise InputError(f"components were written out with the number of {name}", expected=BEFORE)
     own = f"{component.name}__{slot}"
     while own in parameters:
         own += "_"

@@ -214,6 +214,13 @@ class Sensitivity:
         live = Live(blueprint, names, setting)
 
         ends_of = [(v, *end) for v in ends for end in zip(("low", "high"), v.values, strict=True)]
+        free = {v.name for v in factors if not v.values}
+        for v, end, x in [item for item in ends_of if item[0].name in free]:
+            try:
+                live.refuse_outside({v.name: live.moved(v, x)})
+            except InputError as error:  # nobody asked for just this number
+                notes = (*notes, f"{v.name} at {x:g} times is left out: {error}")
+                ends_of.remove((v, end, x))
         moves = {f"{v.name}/{end}": {v.name: live.moved(v, x)} for v, end, x in ends_of}
         solves = {key: partial(live.found, new) for key, new in {"base": {}, **moves}.items()}
 

@@ -90,6 +90,8 @@ class Surroundings:
     over: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     # what the first of several components found that the others need as well
     shared: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    # the parameters whose numbers were asked for so far, where somebody keeps an eye on them
+    read: set[str] = field(default_factory=set, compare=False, repr=False)
 
     @property
     def currency(self) -> str:

@@ -82,6 +82,7 @@ class Reader:
                 self.flag(name)
             elif name == "segments" and self.option(name) is not None:
                 self.segments()
+        before = set(self.around.read)
         for name, slot in self.slots.items():
             value = part.parameters.get(name)
             if value is None and name not in part.parameters and slot.required:
@@ -92,6 +93,7 @@ class Reader:
                 if not slot.allows(number):
                     tail = "" if slot.unit == "1" else f" {slot.unit}"
                     raise self.wrong(f"{name} is {number:g}{tail}", expected=slot.range)
+        self.around.read.intersection_update(before)  # a range decides on nothing but a refusal
 
     # -- what stands there ------------------------------------------------------------------------
 

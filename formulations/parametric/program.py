@@ -4,7 +4,7 @@ Compiled once; then ``update`` writes new costs, bounds, right-hand sides and co
 same arrays, and these are what a fresh compilation would have given.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,10 +14,10 @@ import numpy as np
 from engiagent.blueprint.diagnostics import BlueprintError, MissingDataError
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
-from engiagent.blueprint.elements import FrozenMap, ParameterDef
+from engiagent.blueprint.elements import FrozenMap, ParameterDef, freeze
 from engiagent.blueprint.sets import IndexSet
 from engiagent.blueprint.uncertainty import uncertain_names
-from engiagent.blueprint.values import inline_values, unit_of
+from engiagent.blueprint.values import as_written, inline_values, unit_of
 from engiagent.errors import InputError
 from engiagent.formulations.compile import compiler_of
 from engiagent.formulations.expansion import expand
@@ -49,15 +49,14 @@ def compile_parametric(
     its data files lie. ``parameters``: names of numeric parameters that will change. What is
     computed from them follows. ``structure``: what to do when a parameter decides on structure
     (filters, sets, conditions, indices, the way a function becomes rows) or stands inside a
-    function or a product of variables: ``refuse``, or ``recompile`` at every update, which is
-    slower and gives a new program. Raises StructureError when a parameter decides on structure and
-    ``structure`` is ``refuse``; names the place; BlueprintError, MissingDataError as
-    :func:`engiagent.formulations.compile_blueprint` does; InputError when a name is not that of a
-    numeric parameter with values of its own.
+    function or a product of variables, or a component asks for its number while it is written out:
+    ``refuse``, or ``recompile`` at every update, which is slower and gives a new program. Raises
+    StructureError when one does and ``structure`` is ``refuse``; names the place; BlueprintError,
+    MissingDataError as :func:`engiagent.formulations.compile_blueprint` does; InputError when a
+    name is not that of a numeric parameter with values of its own.
     """
-    full = expand(blueprint)
-    source = _Source(full, Path(folder) if folder is not None else None)
     names = tuple(dict.fromkeys(parameters))
+    source = _Source(blueprint, Path(folder) if folder is not None else None, names)
     inputs, values = source.inputs(names)
     plain = source.compiled(values)
     try:
@@ -67,6 +66,25 @@ def compile_parametric(
             raise
         follower = None
     return ParametricProgram(source, inputs, values, plain, follower)
+
+
+def with_numbers(
+    blueprint: Blueprint, folder: Path | None, values: Mapping[str, Floats]
+) -> Blueprint:
+    """Return a blueprint with numbers by parameter, each in its own unit, as if written there."""
+    core = blueprint.core
+    elaboration = Elaboration(core, folder)
+
+    def changed(definition: ParameterDef) -> ParameterDef:
+        if definition.name not in values:
+            return definition
+        given, sets = values[definition.name], tuple(elaboration.table(definition.name).sets)
+        short = not isinstance(definition.value, tuple | FrozenMap)  # as a table has to stay one
+        about: Any = {"unit": str(unit_of(definition)), "unit_override": None}
+        written = freeze(as_written(given, sets, short=short))
+        return replace(definition, value=written, data=None, keys=(), **about)
+
+    return blueprint.with_core(parameters=tuple(map(changed, core.parameters)))
 
 
 class ParametricProgram:
@@ -85,6 +103,7 @@ class ParametricProgram:
         self._values = values
         self._follower = follower
         self._program = plain if follower is None else follower.program
+        self._moved: set[str] = set()
 
     @property
     def program(self) -> Program:
@@ -121,8 +140,10 @@ class ParametricProgram:
         if self._follower is not None:
             self._follower.follow(new)
         else:
-            self._program = self._source.compiled({**self._values, **new})
+            moved = self._moved | new.keys()
+            self._program = self._source.compiled({**self._values, **new}, moved)
         self._values.update(new)
+        self._moved.update(new)
 
     def restart(self, name: str, start: str) -> None:
         """Let a time set begin at another moment; from then on every update compiles anew."""
@@ -181,9 +202,12 @@ class ParameterInput:
 class _Source:
     """A blueprint with its data, compiled in one way or the other."""
 
-    def __init__(self, blueprint: Blueprint, folder: Path | None) -> None:
-        self.blueprint = blueprint
+    def __init__(self, given: Blueprint, folder: Path | None, names: tuple[str, ...]) -> None:
+        read: set[str] = set()
+        self.given, self.names = given, names
+        self.blueprint = expand(given, read)
         self.folder = folder
+        self.read = tuple(name for name in names if name in read)
 
     def inputs(self, names: tuple[str, ...]) -> tuple[dict[str, ParameterInput], dict[str, Floats]]:
         """Return how parameters are read, and their values in the blueprint."""
@@ -210,24 +234,33 @@ class _Source:
 
     def restarted(self, name: str, start: str) -> "_Source":
         """Return the same with another start of a time set."""
-        core = self.blueprint.core
+        core = self.given.core
         if not any(s.name == name and s.kind == "time" for s in core.sets):
             raise InputError(f"{name!r} is no time set")
         sets = tuple(replace(s, start=start) if s.name == name else s for s in core.sets)
-        moved = replace(core, sets=sets)
-        return _Source(replace(self.blueprint, core_model_elements=moved), self.folder)
+        return _Source(self.given.with_core(sets=sets), self.folder, self.names)
 
-    def compiled(self, values: Mapping[str, Floats]) -> Program:
-        """Return the program of a plain compilation with given values."""
-        elaboration = GivenElaboration(self.blueprint.core, self.folder, values)
+    def compiled(self, values: Mapping[str, Floats], moved: Collection[str] = ()) -> Program:
+        """Return the program of a plain compilation with given values.
+
+        What components come to is theirs to say, unless it was ``moved`` itself.
+        """
+        blueprint, own = self.blueprint, {p.name for p in self.given.core.parameters}
+        values = {name: v for name, v in values.items() if name in own or name in moved}
+        if self.read:
+            blueprint = expand(with_numbers(self.given, self.folder, values))
+        elaboration = GivenElaboration(blueprint.core, self.folder, values)
         elaboration.build()
-        return compiler_of(self.blueprint, elaboration).run()
+        return compiler_of(blueprint, elaboration).run()
 
     def follower(
         self, names: tuple[str, ...], values: Mapping[str, Floats], plain: Program
     ) -> Follower:
         """Return what keeps a program at values of parameters; StructureError when it cannot."""
         core = self.blueprint.core
+        if self.read:
+            text = f"components ask for the numbers of {', '.join(self.read)} to be written out"
+            raise StructureError(f"{text}; ask for structure='recompile'")
         if uncertain_names(core):
             text = "robust counterparts have rows of their own for uncertain parameters"
             raise StructureError(f"{text}; ask for structure='recompile'")

@@ -257,6 +257,16 @@ def test_scenarios_are_loops_of_their_own_on_any_workers(
         assert one["figures"] == two["figures"]
         assert (tmp_path / "on2" / name / "loop.json").is_file()
     assert here["loops"][0]["objective"] != here["loops"][1]["objective"]
+    early = Path("early.csv")  # covers two of four steps
+    early.write_text("\n".join(Path("mild.csv").read_text("utf-8").splitlines()[:3]) + "\n")
+    Path("odd.csv").write_text("time,wind [m/s]\n2026-01-10T00:00,1\n", encoding="utf-8")
+    for wrong, said in (("none.csv", "is not there"), ("odd.csv", "wind"), ("early.csv", "cover")):
+        command = ["control", *words, "--actual", wrong, "--out", "new", "--workers", "0"]
+        refused = CliRunner().invoke(app, command)
+        assert refused.exit_code == 2, refused.output
+        assert said in refused.output
+        assert wrong in refused.output
+        assert not Path("new").exists()
 
 
 def test_a_loop_shows_itself() -> None:

@@ -49,6 +49,11 @@ def test_an_error_says_where_and_what_would_be_right(
         ("grid.import[t] < 8 kW", 6, "<"),
         ("grid.import[t <= 8 kW", 6, ""),
         ("nothing[t] <= 8 kW", 6, "nothing"),
+        (
+            "sum(grid.import[t]*dt(t) for t in T) <= 8 kWh",
+            31,
+            r"'t' is used twice: r holds for every t in T.*as sum\(grid.import\[s\].* for s in T",
+        ),
     ],
 )
 def test_a_wrong_requirement_is_found_in_its_line(

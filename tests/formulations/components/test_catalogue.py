@@ -23,13 +23,9 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = YAML(typ="safe").load(
 )
 
 
-def test_every_model_has_an_instance_here() -> None:
-    assert set(FULL) == set(MODELS)
-
-
-@pytest.mark.parametrize("model", sorted(MODELS))
-def test_a_full_instance_has_the_quantities_of_the_page_and_no_finding(model: str) -> None:
-    site = Site(start="2025-01-01T00:00", step="1 h", periods=3)
+def site_with(model: str, slots: dict[str, Any], periods: int) -> Site:
+    """Return a site with a component ``unit`` and what it cannot be without."""
+    site = Site(start="2025-01-01T00:00", step="1 h", periods=periods)
     if model == "demand_response":
         site.add("grid", "grid")
     if model in ("air_handler", "vav_box"):
@@ -39,7 +35,17 @@ def test_a_full_instance_has_the_quantities_of_the_page_and_no_finding(model: st
     if model == "feeder":
         site.add("grid", "grid", bus="a", import_power_max=9)
         site.add("load", "load", bus="b", power=1)
-    site.add("unit", model, **FULL[model])
+    site.add("unit", model, **slots)
+    return site
+
+
+def test_every_model_has_an_instance_here() -> None:
+    assert set(FULL) == set(MODELS)
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_a_full_instance_has_the_quantities_of_the_page_and_no_finding(model: str) -> None:
+    site = site_with(model, FULL[model], 3)
     document = expand(site.blueprint())
     errors = [d for d in analyse(document, None).diagnostics if d.severity == "error"]
     assert not errors, errors
