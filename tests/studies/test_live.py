@@ -142,7 +142,8 @@ def car(**slots: Any) -> Blueprint:
     """Return a car that is charged at a price of 1, 2, 3 and 4 EUR/kWh."""
     site = Site(start="2025-01-01T00:00", step="1 h", periods=4)
     site.add("grid", "grid", bus="power", import_price=[1, 2, 3, 4])
-    given = {"energy_capacity": 40, "charge_power_max": 10, "arrival": 0, "departure": 4}
+    given: dict[str, Any] = {"energy_capacity": 40, "charge_power_max": 10}
+    given |= {"arrival": 0, "departure": 4}
     given |= {"arrival_energy": "E_now", "required_energy": 30, "bus": "power"}
     site.add("car", "ev", **{**given, **slots})
     site.minimise("sum(grid.import[t]*grid.import_price[t]*dt(t) for t in T)", "EUR")
