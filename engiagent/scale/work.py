@@ -27,12 +27,8 @@ class Spread:
     def __post_init__(self) -> None:
         limited = self.seconds is not None or self.memory_mb is not None
         if (self.workers is not None and self.scheduler) or (self.workers == 0 and limited):
-            given = {"workers": self.workers, "scheduler": self.scheduler, "limits": limited}
-            found = ", ".join(
-                f"{name} {value}" for name, value in given.items() if value is not None
-            )
-            expected = "workers or a scheduler, which exclude each other; for limits 1 worker"
-            raise InputError("wrong place for runs", found=found, expected=expected)
+            found = f"workers {self.workers}, scheduler {self.scheduler}" + ", a limit" * limited
+            raise InputError("these exclude each other", found=found, expected="workers 1, or one")
 
     def is_here(self, count: int) -> bool:
         """Whether so many tasks run one after the other in this process."""
