@@ -28,7 +28,7 @@ class Spread:
         limited = self.seconds is not None or self.memory_mb is not None
         if (self.workers is not None and self.scheduler) or (self.workers == 0 and limited):
             found = f"workers {self.workers}, scheduler {self.scheduler}" + ", a limit" * limited
-            raise InputError("these exclude each other", found=found, expected="workers 1, or one")
+            raise InputError("exclude each other", found=found, expected="one; for limits 1 worker")
 
     def is_here(self, count: int) -> bool:
         """Whether so many tasks run one after the other in this process."""
