@@ -213,13 +213,14 @@ class Planner:
         pairs = zip(self.variations, values, strict=True)
         return {item.name: self.live.moved(item, value) for item, value in pairs}
 
-    def program(self, ask: Ask) -> Program:
-        """Return the program of an asset, of which the shared limit is what it is given."""
-        program = _copied(self.live.program_at(self.numbers(ask.values)))
-        if self.limit is not None:
-            most = np.array(ask.most) if ask.most else np.full(self.limit.at_most.size, math.inf)
-            self._limit_in(self.live.program).hold(program, most)
-        return program
+    def program(self, values: Values, most: Sequence[float] = ()) -> tuple[Program, Limit | None]:
+        """Return the program of an asset, and the shared limit in it, which is what it is given."""
+        program = _copied(self.live.program_at(self.numbers(values)))
+        if self.limit is None:
+            return program, None
+        limit = self._limit_in(program)
+        limit.hold(program, np.array(most) if most else np.full(limit.at_most.size, math.inf))
+        return program, limit
 
     @contextmanager
     def _at_prices(self, values: Values, prices: Floats) -> Iterator[tuple[Program, Limit, Floats]]:
@@ -272,11 +273,12 @@ class Planner:
         One linear programme of all its assets; all are as of a minimisation.
         """
         own, flows, limits, periods = [], [], [], len(group.most)
-        for values in group.values:
-            own.append(self.program(Ask("", values)))
-            limits.append(limit := self._limit_in(self.live.program))
+        for program, limit in map(self.program, group.values):
+            assert limit is not None
+            own.append(program)
+            limits.append(limit)
             about: Any = (limit.factors, limit.columns, limit.starts)
-            flows.append(sparse.csr_array(about, (periods, own[-1].column_count)))
+            flows.append(sparse.csr_array(about, (periods, program.column_count)))
         parts: list[Any] = [(p.row_values, p.row_columns, p.row_starts) for p in own]
         shapes = [(p.row_starts.size - 1, p.column_count) for p in own]
         alone = sparse.block_diag(list(map(sparse.csr_array, parts, shapes)))
@@ -311,8 +313,7 @@ class Planner:
 
     def planned(self, ask: Ask) -> Json:
         """Return the row of a plan."""
-        program = self.program(ask)
-        limit = None if self.limit is None else self._limit_in(self.live.program)
+        program, limit = self.program(ask.values, ask.most)
         result, x = self.solved(program)
         if ask.most:
             reason = "the best that takes no more of the shared limit than it is given"

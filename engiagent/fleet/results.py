@@ -146,7 +146,7 @@ def verify_fleet(folder: str | Path) -> list[str]:
         part = pq.read_table(file)
         rows = part.to_pylist()
         digest.add(rows, part.schema)
-        limit = json.loads(part.schema.metadata[ABOUT]).get("limit")
+        limit = digest.about.get("limit")
         wrong += [f"the row of {row['asset']}" for row in rows if not _is_whole(row, limit)]
     wrong += [f"{name}, which stands twice" for name, n in digest.names.items() if n > 1]
     if digest.names.total() != stated.get("assets"):

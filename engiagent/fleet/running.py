@@ -40,7 +40,7 @@ class How:
     force: bool = False  # begin anew in a folder that holds something else
 
 
-def run_fleet(fleet: Fleet, out: Path, how: How | None = None) -> Json:
+def run_fleet(fleet: Fleet, out: str | Path, how: How | None = None) -> Json:
     """Plan all assets, write plans, certificates and the summary into a folder, and return it.
 
     Started again in the same folder, it goes on where it was cut off.

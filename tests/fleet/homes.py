@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from engiagent.fleet.assets import Ask, Planner
+from engiagent.fleet.assets import Planner
 from engiagent.fleet.description import Fleet
 
 PLANT = """
@@ -66,7 +66,7 @@ def whole(fleet: Fleet, method: str = "highs", seconds: float | None = None) -> 
     rows, scale = np.r_[planner.limit.rows], planner.limit.scale
     blocks, flows, parts = [], [], []
     for values in fleet.values.tolist():
-        program = planner.program(Ask("", tuple(values)))
+        program, _ = planner.program(tuple(values))
         data: Any = (program.row_values, program.row_columns, program.row_starts)
         matrix = sp.csr_array(data, (program.row_starts.size - 1, program.cost.size)).copy()
         own = np.setdiff1d(np.arange(matrix.shape[0]), rows)

@@ -13,10 +13,10 @@ import numpy as np
 
 from engiagent.errors import InputError
 from engiagent.study.economics.cashflow import Floats
+from engiagent.tools.asset.history import HOUR
 from engiagent.tools.places import inside
 
 _DAY: Final = 24.0
-_HOUR: Final = 3600.0
 _LEAST: Final = 60  # forecasts beside the history
 _SEEN: Final = 512
 """Periods that a foundation model sees: the least context that the Chronos family takes."""
@@ -36,7 +36,7 @@ class Ahead(NamedTuple):
 
 def calendar(starts: Floats) -> Floats:
     """Return hour of day and day of week of stamps [s], shape (N, 2)."""
-    day = starts / _HOUR / _DAY
+    day = starts / HOUR / _DAY
     return np.column_stack([day % 1 * 24, (np.floor(day) + 3) % 7])
 
 
@@ -70,7 +70,7 @@ def by_trees(starts: Floats, values: Floats, steps: int, hours: float) -> Ahead:
     seen = rows[:cut]
     predict = fitted(features(seen, starts[seen]), values[seen])
     coming = count + np.arange(steps)
-    ahead = features(coming, starts[0] + coming * hours * _HOUR)
+    ahead = features(coming, starts[0] + coming * hours * HOUR)
     left = rows[cut:]
     name = "gradient boosting (scikit-learn) on lags and calendar"
     return Ahead(name, left, predict(features(left, starts[left])), predict(ahead))
