@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from engiagent.tools.registry import tools
 from tests.docs.blocks import Block, Follower, Said, blocks, commands, shown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +40,18 @@ def test_a_page_can_be_followed(
     for block in blocks(page, ROOT):
         if block.language != excused:
             follower.follow(block)
+
+
+@pytest.mark.parametrize("page", ["grid", "market", "asset"])
+def test_every_tool_of_a_field_has_a_call_on_its_page(page: str) -> None:
+    called = {
+        word
+        for block in blocks(ROOT / f"docs/{page}.md", ROOT)
+        for word in re.findall(r"engiagent tool (\w+)|session\.call\(\"(\w+)\"", block.text)
+    }
+    listed = {t.name for t in tools().values() if f"tools.{page}." in t.work.__module__}
+    assert listed
+    assert listed <= {name for pair in called for name in pair}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
