@@ -101,6 +101,20 @@ def irreducible_set(program: Program, *, seconds: float = MOST_SECONDS) -> Confl
     return _Search(bare, time.monotonic() + seconds).run()
 
 
+def in_words(program: Program, seconds: float = 10.0) -> str:
+    """Return which requirements no plan meets together, to go behind a reason; empty if unknown."""
+    conflict, said = irreducible_set(program, seconds=seconds), []
+    for member in () if conflict is None else conflict.members:
+        family, end = member.family, {"lower": "lowest ", "upper": "highest "}
+        labels = [program.coordinates[name].values for name in member.sets[:1]]
+        where = ", ".join(str(values[k]) for values in labels for k in member.positions[:8])
+        where += ", …" * (len(member.positions) > 8)
+        bound = family.kind == "bound"
+        about = program.column_block(family.name).description if bound else family.name
+        said.append(f"{end.get(family.side, '')}{about}" + f" ({where})" * bool(where))
+    return f"; these cannot hold together: {'; '.join(said)}" if said else ""
+
+
 @dataclass
 class _Search:
     """One search: its program without objective, its deadline."""

@@ -77,6 +77,9 @@ def code_of(found: Json) -> ExitCode:
     verdicts = (None if name == FAILED else name for name in found["counts"])
     codes = [exit_codes.of_verdict(verdict) for verdict in verdicts]
     shared = found.get("shared_limit")
+    clash = (shared or {}).get("clash") or {"is_proven": False}
+    if clash["is_proven"] and clash["assets"] == len(found["unanswered"]):
+        return ExitCode.INFEASIBLE
     if shared is not None and not shared["holds"]:
         codes.append(ExitCode.VIOLATED if found["bound"] is not None else ExitCode.UNDECIDED)
     return exit_codes.worst(codes)
@@ -113,6 +116,12 @@ def _tell(found: Json) -> None:
         margin = number(shared["margin"], shared["unit"])
         state = f"holds, least margin {margin}" if shared["holds"] else "does not hold"
         say(f"  shared     the limit {state}, after {shared['rounds']} rounds")
+        clash = shared.get("clash") or {"is_proven": False}
+        if clash["is_proven"]:
+            side, word = (-1, "at most") if shared["is_lower"] else (1, "at least")
+            needs, allowed = (number(side * clash[k], shared["unit"]) for k in ("needs", "allowed"))
+            say(f"             no plans keep it: weighted by period, all of them come to {word}")
+            say(f"             {needs}, and the limit to {allowed}")
     for row in found["unanswered"][:WORST]:
         say(clean(f"  left out   {row['asset']}: {row['reason']}"))
     more = len(found["unanswered"]) - WORST

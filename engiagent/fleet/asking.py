@@ -69,6 +69,11 @@ class Asked:
             answered &= outcome.ok
         return (found, prices) if answered else None
 
+    def least(self, prices: Floats) -> Floats:
+        """Return what each asset takes at least, weighted by prices, whatever that costs."""
+        [rows] = self._answers([np.arange(self.count)], prices, True, is_free=True)
+        return np.asarray(rows[:, 1])
+
     def within(self, state: Decomposition, periods: int) -> list[Ask]:
         """Return each asset with what the plans of a decomposition give it of the limit."""
         if math.isinf(state.cost):
@@ -88,33 +93,35 @@ class Asked:
         pairs = zip(self.asked, most.tolist(), strict=True)
         return [ask._replace(most=part, prices=state.best) for ask, part in pairs]
 
-    def _answers(self, columns: Sequence[Places], prices: Floats, each: bool) -> list[Floats]:
+    def _answers(
+        self, columns: Sequence[Places], prices: Floats, each: bool, is_free: bool = False
+    ) -> list[Floats]:
         """Return the rows of columns, one each or one of every asset."""
         groups = [[self.asked[k] for k in own] for own in columns]
         found: list[Json | None] = [None] * len(groups)
         if self.spread.seconds is None and self.spread.memory_mb is None:
-            blocks = [_block(group, prices, each) for group in groups]
+            blocks = [_block(group, prices, each, is_free) for group in groups]
             found = [outcome.value if outcome.ok else None for outcome in self.runs.map(blocks)]
         lost: dict[str, str] = {}
         rows = []
         for group, value in zip(groups, found, strict=True):
             # A limit is of one asset, and what ends a worker is one of a group: which is asked.
-            known = value or self._one_by_one(group, prices)
+            known = value or self._one_by_one(group, prices, is_free)
             lost |= known["lost"]
             rows.append(np.array(known["rows"]))
         if lost:
             raise LeftOutError(lost)
         return rows
 
-    def _one_by_one(self, group: list[Ask], prices: Floats) -> Json:
+    def _one_by_one(self, group: list[Ask], prices: Floats, is_free: bool) -> Json:
         found: Json = {"rows": [], "lost": {}}
-        outcomes = self.runs.map(_block([ask], prices, True) for ask in group)
+        outcomes = self.runs.map(_block([ask], prices, True, is_free) for ask in group)
         for ask, outcome in zip(group, outcomes, strict=True):
             own = outcome.value if outcome.ok else {"lost": {ask.name: outcome.reason}, "rows": []}
             found = {"rows": found["rows"] + own["rows"], "lost": found["lost"] | own["lost"]}
         return found
 
 
-def _block(asked: Sequence[Ask], prices: Floats, each: bool) -> Block:
+def _block(asked: Sequence[Ask], prices: Floats, each: bool, is_free: bool) -> Block:
     names, values = [ask.name for ask in asked], [ask.values for ask in asked]
-    return Block(tuple(names), tuple(values), prices.tolist(), each)
+    return Block(tuple(names), tuple(values), prices.tolist(), each, is_free)

@@ -18,6 +18,7 @@ from engiagent.formulations.program import Program, row_sums
 from engiagent.formulations.values import Floats, Ints
 from engiagent.run.certify import certify
 from engiagent.solvers.highs import run_highs
+from engiagent.solvers.iis import in_words
 from engiagent.solvers.result import SolveOptions, SolverResult
 from engiagent.solvers.session_engines import ARRAYS, HighsEngine
 from engiagent.solvers.solution import to_arrays
@@ -54,6 +55,7 @@ class Block(NamedTuple):
     values: tuple[Values, ...]
     prices: Sequence[float] = ()
     each: bool = False  # of each asset, instead of their sum
+    is_free: bool = False  # whether plans cost nothing but the prices
 
 
 class Group(NamedTuple):
@@ -223,10 +225,14 @@ class Planner:
         return program, limit
 
     @contextmanager
-    def _at_prices(self, values: Values, prices: Floats) -> Iterator[tuple[Program, Limit, Floats]]:
+    def _at_prices(
+        self, values: Values, prices: Floats, is_free: bool
+    ) -> Iterator[tuple[Program, Limit, Floats]]:
         """Yield the program of an asset that pays for what it takes, and its costs without that."""
         program = self.live.program_at(self.numbers(values))
         limit, cost = self._limit_in(program), program.cost.copy()
+        if is_free:
+            program.cost[:] = 0.0
         each = np.repeat(prices, np.diff(limit.starts))
         np.add.at(program.cost, limit.columns, self.sign * limit.factors * each)
         limit.hold(program, np.full(len(prices), math.inf))
@@ -240,7 +246,7 @@ class Planner:
         """Return the best plan of a program; EngiagentError when there is none."""
         result = solve(program, SolveOptions(), isolate=False)
         if result.x is None:
-            raise EngiagentError(f"{result.status}: {result.reason}")
+            raise _refused(program, result)
         return result, result.x
 
     def priced(self, block: Block) -> Json:
@@ -253,14 +259,15 @@ class Planner:
         rows, lost = [], {}
         for name, values in zip(block.names, block.values, strict=True):
             try:
-                with self._at_prices(values, prices) as (program, limit, cost):
+                with self._at_prices(values, prices, block.is_free) as (program, limit, cost):
                     if engine is None or engine.program is not program:
                         engine = HighsEngine(program, SolveOptions())
                     result = engine.solve()
                     if result.x is None or result.bound is None:
-                        raise EngiagentError(f"{result.status}: {result.reason}")
+                        raise _refused(program, result)
                     own = self.sign * (float(cost @ result.x) + program.offset)
-                    rows.append([own, self.sign * result.bound, *limit.taken(result.x)])
+                    bound = result.bound - program.offset * block.is_free
+                    rows.append([own, self.sign * bound, *limit.taken(result.x)])
             except EngiagentError as error:
                 lost[name], engine = str(error), None
         found = np.reshape(rows, (len(rows), 2 + prices.size))
@@ -345,6 +352,12 @@ class Planner:
         whole = dict.fromkeys(self.schema.names) | row | {"asset": asset, "reason": reason}
         del whole[SEAL]
         return whole | {SEAL: seal_of(whole)}
+
+
+def _refused(program: Program, result: SolverResult) -> EngiagentError:
+    """Return that there is no plan, with what cannot hold together where that is why."""
+    clash = in_words(program) if result.status == "infeasible" else ""
+    return EngiagentError(f"{result.status}: {result.reason}{clash}")
 
 
 def _copied(program: Program) -> Program:

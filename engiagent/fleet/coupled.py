@@ -121,7 +121,8 @@ class Decomposition:
     cost: float = math.inf  # of the best plans within the limit
     excess: float = math.inf  # over the limit, of the last plans
     rounds: int = 0
-    is_hopeless: bool = False  # whether no mix keeps the limit, however dear excess is
+    # weights of the periods in which no mix keeps the limit, however dear excess is; else none
+    clash: list[float] = field(default_factory=list)
     # cost of and what is taken by the plans of the last exchange (assets, 1 + periods), if any
     plans: Floats | None = None
     # of these plans and of those at each of the prices in the best mix (1 + prices, columns); None
@@ -236,7 +237,7 @@ class Decomposer:
                 state.cost, state.shares = cost, shares / shares.sum(axis=0)
         elif cost - state.bound <= self.gap * max(abs(cost), 1e-9):
             if master.penalty > DEAR * self.price:
-                state.is_hopeless = True
+                state.clash = (prices / (prices.max() or 1.0)).tolist()
                 return None
             prices = master.solve(times=10.0)[1]
         return prices

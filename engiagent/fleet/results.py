@@ -56,6 +56,7 @@ class Digest:
         self.margins: dict[str, Json] = {}
         self.roots: list[str] = []
         self.objective = self.bound = 0.0
+        self.needs, self.needing = 0.0, 0  # of those that cannot keep the shared limit together
         # taken, gross: of the shared limit in each period, the latter without signs
         self.taken: Floats = np.zeros(())
         self.gross: Floats = np.zeros(())
@@ -71,6 +72,8 @@ class Digest:
             self.names[asset] += 1
             if verdict is None:
                 self.unanswered.append({"asset": asset, "reason": row["reason"]})
+                self.needs += row["bound"] or 0.0
+                self.needing += row["bound"] is not None
                 continue
             self.answered += 1
             self.objective += row["objective"] or 0.0
@@ -86,13 +89,14 @@ class Digest:
                     about = {"unit": worst.get("unit") or "", "asset": asset, "where": where}
                     self.margins[check["id"]] = {"slack": slack, **about}
 
-    def stated(self, prices: Sequence[float] = ()) -> Json:
+    def stated(self, prices: Sequence[float] = (), clash: Sequence[float] = ()) -> Json:
         r"""Return what the summary states of the rows, and of prices of the shared limit.
 
         .. math:: \sum_i \min_{x_i} (c_i x_i + \pi^T y_i) - \pi^T b, \quad \pi \ge 0
 
         Lagrangian duality: no plans within the limit b cost less. The minima are the bounds of the
-        rows.
+        rows. With weights ``clash`` they are what assets take at least, whatever that costs: where
+        they come to more than the limit, so weighted, no plans keep it (Farkas).
         """
         found: Json = {
             "counts": dict(sorted(self.counts.items())),
@@ -113,6 +117,14 @@ class Digest:
             is_kept = margin >= -small and self.answered > 0
             found["shared_limit"] = {key: about[key] for key in ("name", "unit", "end", "is_lower")}
             found["shared_limit"] |= {"margin": margin, "holds": is_kept, "prices": prices}
+            weights = np.array(clash)
+            if weights.size == end.size and weights.min() >= 0:
+                allowed = float(weights @ end)
+                beyond = self.needs - allowed > TOLERANCE * float(np.abs(end).max() + abs(allowed))
+                found["shared_limit"]["clash"] = {
+                    **{"weights": clash, "needs": self.needs, "allowed": allowed},
+                    **{"assets": self.needing, "is_proven": beyond},
+                }
             proven = at.size == end.size and at.min() >= 0
             bound = bound - sign * float(at @ end) if proven else math.nan
             method = "Lagrangian, from the bounds with prices that solvers prove for each asset"
@@ -151,7 +163,9 @@ def verify_fleet(folder: str | Path) -> list[str]:
     wrong += [f"{name}, which stands twice" for name, n in digest.names.items() if n > 1]
     if digest.names.total() != stated.get("assets"):
         wrong.append(f"the number of assets, which is {digest.names.total()}")
-    for name, value in digest.stated((stated.get("shared_limit") or {}).get("prices", ())).items():
+    shared = stated.get("shared_limit") or {}
+    own = shared.get("prices", ()), (shared.get("clash") or {}).get("weights", ())
+    for name, value in digest.stated(*own).items():
         other = stated.get(name)
         if name == "shared_limit" and isinstance(other, dict):
             other = {key: other.get(key) for key in value}

@@ -81,6 +81,8 @@ class _Run:
     runs: Runs
     planner: Planner
     left_out: dict[str, str] = field(default_factory=dict)  # why, by name
+    # what each takes at least of a shared limit that cannot be kept, weighted by period
+    needs: dict[str, float] = field(default_factory=dict)
 
     def asked(self) -> Iterator[Ask]:
         """Yield the assets that are not left out, one at a time: there may be very many."""
@@ -102,13 +104,13 @@ class _Run:
             state, asks = self.decomposed(limit)
             if math.isinf(state.cost) and state.rounds:
                 why = f"no plans that keep the shared limit were found in {state.rounds} rounds"
-                if state.is_hopeless:
+                if state.clash:
                     why = "no mix of plans keeps the shared limit, however dear excess is"
                 least = f"{state.excess / abs(limit.scale):.6g} {limit.unit}"
                 notes.append(f"{why}; the last plans exceed it by up to {least}")
                 self.left_out |= dict.fromkeys((ask.name for ask in self.asked()), why)
         prices = [] if limit is None else [p * abs(limit.scale) for p in state.best]
-        stated = self.written(self.runs.map(asks)).stated(prices)
+        stated = self.written(self.runs.map(asks)).stated(prices, state.clash)
         if "shared_limit" in stated:
             stated["shared_limit"]["rounds"] = state.rounds
         content: Json = {"schema": results.SCHEMA, "engiagent": __version__, "notes": notes}
@@ -128,7 +130,8 @@ class _Run:
         for done, name in enumerate(self.fleet.names, 1):
             reason = self.left_out.get(name)
             outcome = next(found) if reason is None else Outcome(0, "error", reason=reason)
-            rows.append(outcome.value or self.planner.sealed(name, outcome.reason, {}))
+            known = {"bound": self.needs.get(name)}
+            rows.append(outcome.value or self.planner.sealed(name, outcome.reason, known))
             if len(rows) == results.PART or done == len(self.fleet.names):
                 place = folder / f"part-{len(digest.roots):05}.parquet"
                 part = pa.Table.from_pylist(rows, self.planner.schema)
@@ -150,6 +153,9 @@ class _Run:
             assets = Asked(self.runs, asked, how.spread, price, self.planner)
             try:
                 state = Decomposer(assets, most, price, how.gap, how.rounds, self._tell).run()
+                if state.clash:
+                    least = assets.least(np.array(state.clash)) / abs(limit.scale)
+                    self.needs = {a.name: v for a, v in zip(asked, least.tolist(), strict=True)}
                 return state, assets.within(state, most.size)
             except LeftOutError as error:
                 self.left_out |= error.reasons

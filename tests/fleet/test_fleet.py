@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from engiagent.cli.app import app
+from engiagent.cli.exit_codes import ExitCode
+from engiagent.cli.fleet import code_of
 from engiagent.errors import InputError
 from engiagent.fleet import Fleet, asking, open_plans, run_fleet, verify_fleet
 from engiagent.fleet.results import SUMMARY, root
@@ -157,13 +159,39 @@ def test_a_limit_that_nothing_keeps_is_never_claimed_to_hold(
     assert set(found["counts"]) == {"no answer"}
 
 
+def test_a_limit_below_what_all_need_together_is_proven_to_be_that(tmp_path: Path) -> None:
+    """Just above the least limit that one large programme takes there are plans."""
+
+    def planned(limit: float) -> Any:
+        fleet = Fleet.load(write(tmp_path, 4, f"{limit!r} kW"))
+        return run_fleet(fleet, tmp_path / "out", How(Spread(workers=0), force=True))
+
+    least, most = 0.0, 20.0
+    while most - least > 1e-3:
+        middle = (least + most) / 2
+        try:
+            whole(Fleet.load(write(tmp_path, 4, f"{middle!r} kW")))
+        except AssertionError:
+            least = middle
+        else:
+            most = middle
+    assert planned(most * 1.001)["shared_limit"]["holds"]
+    found = planned(least * 0.999)
+    assert found["shared_limit"]["clash"]["is_proven"]
+    assert code_of(found) == ExitCode.INFEASIBLE
+    assert verify_fleet(tmp_path / "out") == []
+    found["shared_limit"]["clash"]["needs"] += 1
+    (tmp_path / "out" / SUMMARY).write_text(json.dumps(found))
+    assert any("shared limit" in text for text in verify_fleet(tmp_path / "out"))
+
+
 def test_assets_that_do_not_answer_are_named_and_left_out(tmp_path: Path) -> None:
     rows = "broken,1.0,3000,1.0\n"  # it holds less than it begins with
     for limit in ("", "12 kW"):
         fleet = Fleet.load(write(tmp_path, 5, limit, rows))
         found = run_fleet(fleet, tmp_path / f"out{limit}", HERE)
         assert [row["asset"] for row in found["unanswered"]] == ["broken"]
-        assert found["unanswered"][0]["reason"]
+        assert "cannot hold together: battery_initial" in found["unanswered"][0]["reason"]
         assert found["assets"] == 6
         assert found["counts"]["no answer"] == 1
         assert verify_fleet(tmp_path / f"out{limit}") == []

@@ -12,7 +12,7 @@ from engiagent.errors import EngiagentError, InfeasibleError
 from engiagent.formulations.compile import compile_blueprint
 from engiagent.formulations.program import Program
 from engiagent.run.stages import solve_program
-from engiagent.solvers.iis import irreducible_set
+from engiagent.solvers.iis import in_words
 from engiagent.solvers.result import SolveOptions
 from engiagent.tools.grid.feeders import Floats
 
@@ -118,23 +118,9 @@ def solved(
         options = replace(options, start=start(program))
     schedule, result = solve_program(program, options)
     if result.status == "infeasible":
-        raise InfeasibleError(f"there is no plan: infeasible, {result.reason}{_clash(program)}")
+        raise InfeasibleError(f"there is no plan: infeasible, {result.reason}{in_words(program)}")
     if result.x is None:
         why = result.reason.partition(", so start")[0]  # tools take neither starts nor solvers
         raise EngiagentError(f"there is no plan: {result.status}, {why}")
     series = {n: np.atleast_1d(np.asarray(schedule[n].values)) for n in schedule.data_vars}
     return result.status, float(result.objective or 0.0), series
-
-
-def _clash(program: Program) -> str:
-    """Return in words a smallest set of requirements that no plan meets."""
-    conflict, said = irreducible_set(program, seconds=10.0), []
-    for member in () if conflict is None else conflict.members:
-        family, end = member.family, {"lower": "lowest ", "upper": "highest "}
-        labels = [program.coordinates[name].values for name in member.sets[:1]]
-        where = ", ".join(str(values[k]) for values in labels for k in member.positions[:8])
-        where += ", …" * (len(member.positions) > 8)
-        bound = family.kind == "bound"
-        about = program.column_block(family.name).description if bound else family.name
-        said.append(f"{end.get(family.side, '')}{about} ({where})")
-    return f"; these cannot hold together: {'; '.join(said)}" if said else ""
