@@ -97,7 +97,7 @@ def simulate(
     own = None
     if isinstance(unit, Environment):
         own, cost = unit.blueprint_over(count), unit.cost(data_set)
-        summary |= {BALANCE: unit.imbalance, "cost": cost}
+        summary |= {BALANCE: unit.imbalance, "cost": cost, "emissions": unit.emissions(data_set)}
         summary["batteries"] = worn = wear(unit.built.units, data_set, life)
     summary["notes"] = notes
     write_record(folder, data_set, summary, own)
@@ -105,6 +105,8 @@ def simulate(
     if isinstance(unit, Environment):
         if cost is not None:
             say(f"  cost       {number(cost['value'], cost['unit'])}")
+        if (emitted := summary["emissions"]) is not None:
+            say(f"  emissions  {number(emitted['value'], emitted['unit'])}")
         for battery, figures in worn.items():
             share = figures["capacity_lost"]
             loss = "" if share is None else f", {100 * share:.3g} % of its capacity lost"

@@ -48,7 +48,11 @@ class Environment:
         self._driven = {name: str(s.writes or s.reads) for name, s in driven.items()}
         # On a bus of cold what takes gives heat, so that what is left over is what lacks.
         self._cold = {unit.connections.get("cooling_bus") for unit in self.built.units}
-        self._prices = [name for name, s in driven.items() if s.writes is None]
+        self._stated = [name for name, s in driven.items() if s.writes is None]
+        self._prices = [name for name in self._stated if name.endswith("_price")]
+        self._emitting = [
+            name.partition(".")[0] for name in self._stated if name not in self._prices
+        ]
         edges = np.concatenate(([0.0], np.cumsum(self.built.units[0].hours))) * 3600.0
         self.duration = float(edges[-1])
         self._forcing = Forcing(edges[:-1], self.built.series)
@@ -115,7 +119,7 @@ class Environment:
             )
         actions: dict[str, float] = {}
         driven = {name: values[k] for name, values in self._series.items()}
-        prices = {name: driven.pop(name) for name in self._prices}
+        stated = {name: driven.pop(name) for name in self._stated}
         for name, known in self._names.items():
             signal = known.signal
             if name in inputs and known.writes is not None:
@@ -134,7 +138,10 @@ class Environment:
         self.imbalance = max(self.imbalance, float(max(map(abs, done.imbalances.values())) / scale))
         signs = {bus: 1.0 if bus in self._cold else -1.0 for bus in done.residuals}
         lacks = {f"{RESIDUAL}{b}": signs[b] * float(v) for b, v in done.residuals.items()}
-        return self._seen({**done.outputs, **done.state, **lacks, **prices})
+        for grid in self._emitting:
+            emitted = stated[f"{grid}.emission_factor"] * done.outputs[f"{grid}.import"]
+            stated[f"{grid}.emissions"] = emitted
+        return self._seen({**done.outputs, **done.state, **lacks, **stated})
 
     def _seen(self, values: Mapping[str, Any]) -> dict[str, float]:
         return {name: float(values[port]) for name, port in self._reads if port in values}
@@ -194,6 +201,13 @@ class Environment:
             return None
         total = float(np.sum(self.step_cost({n: item.values for n, item in data.items()})))
         return {"value": total, "unit": self.signals[self._prices[0]].unit.partition("/")[0]}
+
+    def emissions(self, data: "xarray.Dataset") -> dict[str, Any] | None:
+        """Return what a run emits at the grids; None where no factor is stated."""
+        if not self._emitting:
+            return None
+        flows = (float(data[f"{grid}.emissions"].sum()) for grid in self._emitting)
+        return {"value": self.seconds / 3600.0 * sum(flows), "unit": "kg"}
 
     def step_cost(self, values: Mapping[Any, Any]) -> Any:
         """Return what the energy of a step costs at the grids, from its values by name."""
