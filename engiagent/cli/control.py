@@ -25,7 +25,7 @@ from engiagent.control.rivals import rival
 from engiagent.control.starting import MODEL, read_actual
 from engiagent.control.starting import control as close
 from engiagent.environment.controllers import RULES
-from engiagent.environment.environment import unserved
+from engiagent.environment.exceeding import exceeded, limit_notes, unserved
 from engiagent.environment.interface import read_yaml
 from engiagent.environment.running import as_csv
 from engiagent.environment.signals import simulated
@@ -210,12 +210,15 @@ def _controlled(
             text: rival(loop, _controller(text, closed), plant, signals, blueprint, data)
             for text in against
         }
+    loop = replace(loop, notes=(*loop.notes, *limit_notes(loop.exceeded)))
     rivals = {text: other.figures for text, other in found.items()}
     files: dict[str, str | bytes] = {}
     for text, other in found.items():
         if other.record is not None:
             files[f"against-{Path(text).stem}.csv"] = as_csv(other.record)
-            lacks = unserved(other.record, f"against {text}: ")
+            who, applied = f"against {text}: ", loop.schedule.blueprint
+            beyond = exceeded(applied, data, other.record)
+            lacks = [*unserved(other.record, who), *limit_notes(beyond, who)]
             loop = replace(loop, notes=(*loop.notes, *lacks))
         if other.loop is not None:
             notes = f"{text}: {lead(other.loop)} {other.loop.stopped}".strip()

@@ -1,5 +1,6 @@
 """``engiagent simulate``: a plant that runs under a controller, recorded."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from engiagent.cli.options import file_option
 from engiagent.cli.output import moving_line, number, print_json, refuse_used, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
-from engiagent.environment.environment import BALANCE, Environment, unserved
+from engiagent.environment.environment import BALANCE, Environment
+from engiagent.environment.exceeding import exceeded, limit_notes, unserved
 from engiagent.environment.interface import Runs
 from engiagent.environment.running import DATA, SCHEMA, dated, read_forcing, run, write_record
 from engiagent.environment.signals import Connected, Signals, duration, open_simulated, simulated
@@ -97,6 +99,9 @@ def simulate(
     own = None
     if isinstance(unit, Environment):
         own, cost = unit.blueprint_over(count), unit.cost(data_set)
+        beyond = [*exceeded(own, data, data_set)]
+        notes += limit_notes(beyond)
+        summary["exceeded"] = [asdict(item) for item in beyond]
         summary |= {BALANCE: unit.imbalance, "cost": cost, "emissions": unit.emissions(data_set)}
         summary["batteries"] = worn = wear(unit.built.units, data_set, life)
     summary["notes"] = notes

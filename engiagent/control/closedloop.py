@@ -20,6 +20,7 @@ from engiagent.control.assessment import (
 )
 from engiagent.control.horizon import ControlError, Floats, Series
 from engiagent.control.runner import Control, RecedingHorizon
+from engiagent.environment.exceeding import Exceeded, exceeded
 from engiagent.errors import InputError
 from engiagent.plant.cluster import Cluster
 from engiagent.run.keyfigures import Figure, KeyFigures, key_figures
@@ -77,6 +78,13 @@ class ClosedLoop:
     def assessment(self) -> tuple[Figure, ...]:
         """The figures by which any controller of this plant is judged, from what it showed."""
         return (*assess(self, self.plant), computing_time(self))
+
+    @cached_property
+    def exceeded(self) -> tuple[Exceeded, ...]:
+        """The limits of components that what the plant showed exceeds, whatever was planned."""
+        if self.plant is None:
+            return ()
+        return tuple(exceeded(self.schedule.blueprint, self.runner.folder, self.plant))
 
     def scenario(self, name: str) -> Scenario:
         """Return what the plant showed, or else what was applied, as one of several scenarios."""
@@ -158,6 +166,7 @@ class ClosedLoop:
             "assessment": [figure.to_dict() for figure in self.assessment],
             "prediction": [asdict(item) for item in prediction_errors(self)],
             "broken": [asdict(item) for item in broken_limits(self)],
+            "exceeded": [asdict(item) for item in self.exceeded],
             "seconds": {
                 "median": float(np.median(self.seconds)),
                 "largest": float(self.seconds.max()),

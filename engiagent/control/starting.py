@@ -20,7 +20,8 @@ from engiagent.control.closedloop import ClosedLoop, close
 from engiagent.control.horizon import End, Floats, read_series
 from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon
-from engiagent.environment.environment import Environment, unserved
+from engiagent.environment.environment import Environment
+from engiagent.environment.exceeding import unserved
 from engiagent.environment.interface import Runs
 from engiagent.environment.running import read_series_by_name
 from engiagent.environment.signals import Connected, Signals, open_simulated, simulated

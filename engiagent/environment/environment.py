@@ -1,6 +1,6 @@
 """A site that runs: a plant file with the physics of its components, in steps of any length."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -227,15 +227,3 @@ class Environment:
     def begins(self) -> TimeAxis | None:
         """The axis of its periods, at whose beginning the first step begins."""
         return self.built.units[0].periods.root.axis
-
-
-def unserved(data: "xarray.Dataset", before: str = "") -> Iterator[str]:
-    """Yield a note, after some words, on each bus where energy was taken that nothing made."""
-    edges = data["instant"].values
-    hours = np.diff(edges) / (np.timedelta64(1, "h") if edges.dtype.kind == "M" else 3600.0)
-    for name in (str(name) for name in data if str(name).endswith(".unserved")):
-        power = np.where(data[name].values > 1e-6, data[name].values, 0.0)
-        if power.any():
-            much = f"{power @ hours:.4g} kWh (up to {power.max():.4g} kW)"
-            said = f"were taken that nothing made ({name})"
-            yield f"{before}{much} {said}: costs are too low and comfort too good by that"

@@ -13,7 +13,8 @@ import numpy as np
 
 from engiagent.blueprint import Blueprint
 from engiagent.control import control
-from engiagent.environment.environment import BALANCE, Environment, unserved
+from engiagent.environment.environment import BALANCE, Environment
+from engiagent.environment.exceeding import exceeded, limit_notes, unserved
 from engiagent.environment.running import SCHEMA, stamps_of, write_record
 from engiagent.environment.wear import wear
 from engiagent.errors import EngiagentError, InputError
@@ -139,7 +140,8 @@ def _run(
     optimal = plant.controllers("optimal")
     if not optimal:
         data = site.run(plant.controller(site), plant.periods, seed=seed, on_step=on_step)
-        return data, [*unserved(data)]
+        beyond = exceeded(site.blueprint_over(plant.periods), site.folder, data)
+        return data, [*unserved(data), *limit_notes(beyond)]
     hours = max(float(entry.get("horizon", 24.0)) for entry in optimal.values())
     loop = control(
         site.blueprint,
@@ -155,7 +157,12 @@ def _run(
     others = sorted(set(plant.document["controllers"]) - set(optimal))
     notes = [f"plans control the whole site; {', '.join(others)} did nothing"] if others else []
     relaxed = f"{len(loop.relaxed)} of {plant.periods} plans relaxed a limit"
-    return loop.plant, [*notes, *loop.notes, *([relaxed] if loop.relaxed else [])]
+    return loop.plant, [
+        *notes,
+        *loop.notes,
+        *limit_notes(loop.exceeded),
+        *([relaxed] if loop.relaxed else []),
+    ]
 
 
 @tool("read", returns=record({"results": list_of(shape(f"{_SUMMARY}; made: text"))}), outside=True)
