@@ -104,6 +104,11 @@ PAGE = "loop.html"
     help="Numbers of periods over which what moves a state is held, as 1,1,2,4; the last repeats.",
 )
 @click.option(
+    "--floor-area",
+    metavar="AREA",
+    help="Of what is controlled, as '192 m2', for key figures per area.",
+)
+@click.option(
     "--certify",
     is_flag=True,
     help="Let the checker judge the plan of each step, and store plans and certificate.",
@@ -172,6 +177,7 @@ def _controlled(
     relax: tuple[str, ...],
     end: Any,
     blocks: list[int] | None,
+    floor_area: str | None,
     certify: bool,
     force: bool,
     out: Path,
@@ -201,6 +207,7 @@ def _controlled(
             options=solving,
             certify=certify,
             blocks=blocks,
+            floor_area=floor_area,
             on_step=None if show is None else _progress(show),
         )
         relaxing = [[limit] for limit in relax] or None
@@ -319,9 +326,9 @@ def _figures(found: Sequence[Figure]) -> str:
     """Return figures in a line, of a cluster those of all buildings alone."""
     found = [figure for figure in found if figure.component == CLUSTER] or found
     several = {f.name for f in found if sum(other.name == f.name for other in found) > 1}
+    shown = [f for f in found if f.value or f.name != "export"]
+    owners = (f"{f.component or 'in all'} " if f.name in several else "" for f in shown)
     return ", ".join(
-        f"{f.name.replace('_', ' ')} {f'{f.component} ' if f.name in several else ''}"
-        f"{f.value:.4g}{'' if f.unit == '1' else f' {f.unit}'}"
-        for f in found
-        if f.value or f.name != "export"
+        f"{f.name.replace('_', ' ')} {owner}{f.value:.4g}{'' if f.unit == '1' else f' {f.unit}'}"
+        for f, owner in zip(shown, owners, strict=True)
     )

@@ -1,17 +1,19 @@
 """How a plant was run, whoever ran it, and how far it was from what a plan predicted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from engiagent.control.elastic import Relaxation, find_limits, relaxations
+from engiagent.control.horizon import Floats
 from engiagent.control.linked import element_labels
 from engiagent.environment.interface import element_name
 from engiagent.environment.running import as_solution
 from engiagent.plant.cluster import WAYS, Cluster
 from engiagent.run.keyfigures import Figure
+from engiagent.run.planvalues import plan_series
 from engiagent.run.scenarios import Scenario
 from engiagent.solvers.arrays import AnySolution
 
@@ -22,11 +24,13 @@ if TYPE_CHECKING:
 
 COMPARED: Final = (
     *("energy_cost", "import", "export", "peak_import", "emissions"),
-    *("discomfort_below", "discomfort_above", "discomfort"),
+    *("discomfort_below", "discomfort_above"),
 )
-"""The key figures of BOPTEST (Blum et al., Journal of Building Performance Simulation 14, 2021,
-doi:10.1080/19401493.2021.1986574) that any controller of any plant has; computing time is beside
-them. They are those of the site, not over its area."""
+"""The key figures that any controller of any plant has; those as BOPTEST defines them, and
+computing time, are beside them."""
+QUARTER: Final = 0.25
+"""Over which the mean of a power counts for a peak. [h]"""
+PER_AREA: Final = ("energy_cost", "import", "emissions")
 CLUSTER: Final = "cluster"
 """The component of a figure of all buildings, which meet at the connection that they share."""
 SUMMED: Final = ("energy_cost", "discomfort_below", "discomfort_above")
@@ -65,11 +69,71 @@ def assess(loop: "ClosedLoop", record: "xarray.Dataset | None") -> tuple[Figure,
     limits of the plan. None stands for the run of the loop itself, where the plan's own prediction
     or a function answered.
     """
-    scenario = Scenario.of("", loop.schedule.elaboration, shown(loop, record))
+    solution = shown(loop, record)
+    scenario = Scenario.of("", loop.schedule.elaboration, solution)
     figures = tuple(figure for figure in scenario.figures if figure.name in COMPARED)
-    if loop.cluster is None:
-        return figures
-    return tuple(_of_cluster(loop.cluster, loop, record, figures))
+    series = {s.key: s for s in plan_series(loop.schedule.elaboration, solution)}
+    flows = {
+        own: flow.summed
+        for own, item in series.items()
+        if own[1] in WAYS and (flow := item.within("kW")) is not None
+    }
+    grids = [f.component for f in figures if f.name == "peak_import" and f.component is not None]
+    drawn = {grid: flows[grid, "import"] for grid in grids}
+    if loop.cluster is not None:
+        figures = tuple(_of_cluster(loop.cluster, loop, record, figures))
+        joint = [
+            (flows[g, "import"], flows[g, "export"]) for g in loop.cluster.connections.values()
+        ]
+        drawn = {CLUSTER: np.sum([into - out for into, out in joint], axis=0)}
+    return (*figures, *_of_boptest(loop, figures, drawn))
+
+
+def _of_boptest(
+    loop: "ClosedLoop", figures: tuple[Figure, ...], flows: Mapping[str, Floats]
+) -> Iterator[Figure]:
+    r"""Yield the key figures that BOPTEST has beyond sums of the site.
+
+    Thermal discomfort is what all zones are outside of their limits by, over time, and that over
+    their number :math:`N`; a peak is the largest mean over a quarter of an hour, or over a step
+    where steps are no part of one, which its name says. Per area :math:`A` are energy cost,
+    imported energy of all kinds, emissions, and the peak of each grid.
+
+    .. math::
+        D = \sum_z \int |s_z|\,dt, \qquad D/N, \qquad P = \max_k \overline{P_k}/A
+
+    Source: D. Blum et al., Building optimization testing framework (BOPTEST) for simulation-based
+    benchmarking of control strategies in buildings, Journal of Building Performance Simulation 14
+    (2021) 586-610, doi:10.1080/19401493.2021.1986574.
+
+    ``flows``: by grid what is drawn in each period, of a cluster that of all less exports. [kW]
+    """
+    of_all = None if loop.cluster is None else CLUSTER
+    zones: dict[str, float] = {}
+    for figure in figures:
+        if figure.name.startswith("discomfort_") and figure.component not in (None, CLUSTER):
+            own = str(figure.component)
+            zones[own] = zones.get(own, 0.0) + (figure.value or 0.0)
+    for zone, value in zones.items() if len(zones) > 1 else ():
+        yield Figure("discomfort", value, "K h", zone)
+    if zones:
+        yield Figure("discomfort", sum(zones.values()), "K h", of_all)
+        yield Figure("discomfort_per_zone", sum(zones.values()) / len(zones), "K h", of_all)
+    hours, area = loop.runner.horizon.hours, loop.floor_area
+    whole = round(QUARTER / hours)
+    count = whole if whole and abs(whole * hours - QUARTER) < 1e-9 else 1
+    for grid, flow in flows.items():
+        starts = np.arange(0, flow.size, count)
+        means = np.add.reduceat(flow, starts) / np.diff([*starts, flow.size])
+        name, peak = f"peak_{60.0 * count * hours:g}min", float(means.max())
+        yield Figure(name, peak, "kW", grid)
+        if area is not None:
+            yield Figure(f"{name}_per_m2", peak / area, "kW/m2", grid)
+    for name in PER_AREA if area is not None else ():
+        parts = [f for f in figures if f.name == name and f.component not in (None, CLUSTER)]
+        if parts and area is not None:
+            total = sum(f.value or 0.0 for f in parts)
+            yield Figure(f"{name}_per_m2", total / area, f"{parts[0].unit}/m2", of_all)
 
 
 def _of_cluster(

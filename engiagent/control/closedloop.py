@@ -56,6 +56,7 @@ class ClosedLoop:
     # the plan of each step, where they were to be certified; None where an earlier one goes on
     plans: tuple[AppliedPlan | None, ...] = ()
     cluster: Cluster | None = None  # of which buildings it is the loop; None where it is of none
+    floor_area: float | None = None  # of what is controlled, for figures per area. [m²]
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {name}" for name, count in self.outcomes.items())
@@ -163,6 +164,7 @@ class ClosedLoop:
                 "sense": self.runner.program.sense,
             },
             "figures": self.figures.to_dict()["figures"],
+            "floor_area": self.floor_area and {"value": self.floor_area, "unit": "m2"},
             "assessment": [figure.to_dict() for figure in self.assessment],
             "prediction": [asdict(item) for item in prediction_errors(self)],
             "broken": [asdict(item) for item in broken_limits(self)],

@@ -107,7 +107,7 @@ def exceeded(
                     unit="K" if own == "degC" else own,
                     total=float(beyond[out] @ hours[out]),
                     hours=float(hours[out].sum()),
-                    at=stamps[int(beyond.argmax())],
+                    at=stamps[int(np.argmax(beyond > beyond.max() - NOTHING))],
                 )
 
 
