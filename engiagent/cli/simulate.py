@@ -62,12 +62,14 @@ def simulate(
     unit: Runs
     begins = seconds = available = None
     other = simulated(plant)
+    if other is not None and life:
+        raise InputError("--ageing needs a plant file, whose batteries age", plant)
     if other is not None:
         unit, name = open_simulated(*other, names), other[1].stem
         begins = None if names is None or names.begins is None else dated(names.begins)
     else:
         blueprint, data, name = read_source(Path(plant), settings)
-        site = Environment(blueprint, data)
+        site = Environment(blueprint, data, life)
         unit = site if names is None else Connected(site, names)
         begins, seconds, available = site.begins, site.seconds, site.duration
     folder = out or Path("runs") / f"simulate-{name}"

@@ -14,6 +14,7 @@ from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.environment.building import RESIDUAL, Built, build
 from engiagent.environment.interface import Signal, Values
 from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run
+from engiagent.environment.wear import Ageing, Fading
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.models.systems.system import Simulation
@@ -34,13 +35,19 @@ class Environment:
     done is in the answer under the name of the action. Machines whose output is not set are asked
     for what their bus leaves, in the order of the file; the grid takes the rest.
 
-    ``blueprint``, ``folder``: the plant, and where its data files lie. Raises InputError for a
-    component that has no physics that runs, by name.
+    ``blueprint``, ``folder``: the plant, and where its data files lie. ``ageing``: by battery how
+    its capacity fades in a run, as :func:`~engiagent.environment.wear.read_ageing` has it. Raises
+    InputError for a component that has no physics that runs, by name.
     """
 
-    def __init__(self, blueprint: Blueprint, folder: Path | None = None) -> None:
+    def __init__(
+        self, blueprint: Blueprint, folder: Path | None = None, ageing: Ageing | None = None
+    ) -> None:
         self.blueprint, self.folder = blueprint, folder
         self.built: Built = build(blueprint, folder)
+        self._fading = Fading(self.built.units, ageing or {})
+        for name in ageing or {}:
+            self.built.seen(f"{name}.capacity_loss", "1", f"{name}.faded")
         self.signals: Mapping[str, Signal] = {n: s.signal for n, s in self.built.names.items()}
         self._names = names = self.built.names
         self._reads = [(n, s.reads) for n, s in names.items() if s.reads is not None]
@@ -97,6 +104,7 @@ class Environment:
             given[str(known.reads)] = value
         self.number, self.imbalance = 0, 0.0
         self._simulation.reset(given)
+        self._fading.start(self._simulation.state())
         return self._seen(self._simulation.state())
 
     def ahead(self, steps: int = 0) -> dict[str, float]:
@@ -131,7 +139,9 @@ class Environment:
         if odd:
             takes = [n for n, s in self.signals.items() if s.role in ("action", "disturbance")]
             raise InputError(f"there is no input {odd[0]!r}", expected=nearest(odd[0], takes))
+        driven |= {f"{name}.faded": share for name, share in self._fading.lost.items()}
         done = self._simulation.step(actions, driven)
+        self._fading.follow(done.state, self.seconds / 3600.0)
         self.number += 1
         # The largest imbalance of a module, relative to what enters or leaves, or 1 kW. [-]
         scale = max(1.0, *map(abs, (*done.entered.values(), *done.left.values())))
