@@ -25,7 +25,7 @@ from engiagent.control.rivals import rival
 from engiagent.control.starting import MODEL, read_actual
 from engiagent.control.starting import control as close
 from engiagent.environment.controllers import RULES
-from engiagent.environment.exceeding import exceeded, limit_notes, unserved
+from engiagent.environment.exceeding import exceeded, unserved
 from engiagent.environment.interface import read_yaml
 from engiagent.environment.running import as_csv
 from engiagent.environment.signals import simulated
@@ -217,15 +217,15 @@ def _controlled(
             text: rival(loop, _controller(text, closed), plant, signals, blueprint, data)
             for text in against
         }
-    loop = replace(loop, notes=(*loop.notes, *limit_notes(loop.exceeded)))
+    loop = replace(loop, notes=(*loop.notes, *map(str, loop.exceeded)))
     rivals = {text: other.figures for text, other in found.items()}
     files: dict[str, str | bytes] = {}
     for text, other in found.items():
         if other.record is not None:
             files[f"against-{Path(text).stem}.csv"] = as_csv(other.record)
             who, applied = f"against {text}: ", loop.schedule.blueprint
-            beyond = exceeded(applied, data, other.record)
-            lacks = [*unserved(other.record, who), *limit_notes(beyond, who)]
+            beyond = (f"{who}{item}" for item in exceeded(applied, data, other.record))
+            lacks = [*unserved(other.record, who), *beyond]
             loop = replace(loop, notes=(*loop.notes, *lacks))
         if other.loop is not None:
             notes = f"{text}: {lead(other.loop)} {other.loop.stopped}".strip()
@@ -327,7 +327,7 @@ def _figures(found: Sequence[Figure]) -> str:
     found = [figure for figure in found if figure.component == CLUSTER] or found
     several = {f.name for f in found if sum(other.name == f.name for other in found) > 1}
     shown = [f for f in found if f.value or f.name != "export"]
-    owners = (f"{f.component or 'in all'} " if f.name in several else "" for f in shown)
+    owners = (f"{f.component or f.bus or 'in all'} " if f.name in several else "" for f in shown)
     return ", ".join(
         f"{f.name.replace('_', ' ')} {owner}{f.value:.4g}{'' if f.unit == '1' else f' {f.unit}'}"
         for f, owner in zip(shown, owners, strict=True)

@@ -13,7 +13,7 @@ from engiagent.cli.output import moving_line, number, print_json, refuse_used, s
 from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
 from engiagent.environment.environment import BALANCE, Environment
-from engiagent.environment.exceeding import exceeded, limit_notes, unserved
+from engiagent.environment.exceeding import exceeded, unserved
 from engiagent.environment.interface import Runs
 from engiagent.environment.running import DATA, SCHEMA, dated, read_forcing, run, write_record
 from engiagent.environment.signals import Connected, Signals, duration, open_simulated, simulated
@@ -102,7 +102,7 @@ def simulate(
     if isinstance(unit, Environment):
         own, cost = unit.blueprint_over(count), unit.cost(data_set)
         beyond = [*exceeded(own, data, data_set)]
-        notes += limit_notes(beyond)
+        notes += map(str, beyond)
         summary["exceeded"] = [asdict(item) for item in beyond]
         summary |= {BALANCE: unit.imbalance, "cost": cost, "emissions": unit.emissions(data_set)}
         summary["batteries"] = worn = wear(unit.built.units, data_set, life)

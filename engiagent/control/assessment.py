@@ -1,8 +1,9 @@
 """How a plant was run, whoever ran it, and how far it was from what a plan predicted."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from engiagent.environment.interface import element_name
 from engiagent.environment.running import as_solution
 from engiagent.plant.cluster import WAYS, Cluster
 from engiagent.run.keyfigures import Figure
-from engiagent.run.planvalues import plan_series
 from engiagent.run.scenarios import Scenario
 from engiagent.solvers.arrays import AnySolution
 
@@ -26,8 +26,9 @@ COMPARED: Final = (
     *("energy_cost", "import", "export", "peak_import", "emissions"),
     *("discomfort_below", "discomfort_above"),
 )
-"""The key figures that any controller of any plant has; those as BOPTEST defines them, and
-computing time, are beside them."""
+"""The key figures that any controller of any plant has. Beside them are those that BOPTEST defines
+otherwise: D. Blum et al., Building optimization testing framework (BOPTEST), Journal of Building
+Performance Simulation 14 (2021) 586-610, doi:10.1080/19401493.2021.1986574."""
 QUARTER: Final = 0.25
 """Over which the mean of a power counts for a peak. [h]"""
 PER_AREA: Final = ("energy_cost", "import", "emissions")
@@ -69,71 +70,45 @@ def assess(loop: "ClosedLoop", record: "xarray.Dataset | None") -> tuple[Figure,
     limits of the plan. None stands for the run of the loop itself, where the plan's own prediction
     or a function answered.
     """
-    solution = shown(loop, record)
-    scenario = Scenario.of("", loop.schedule.elaboration, solution)
+    scenario = Scenario.of("", loop.schedule.elaboration, shown(loop, record))
     figures = tuple(figure for figure in scenario.figures if figure.name in COMPARED)
-    series = {s.key: s for s in plan_series(loop.schedule.elaboration, solution)}
-    flows = {
-        own: flow.summed
-        for own, item in series.items()
-        if own[1] in WAYS and (flow := item.within("kW")) is not None
-    }
-    grids = [f.component for f in figures if f.name == "peak_import" and f.component is not None]
-    drawn = {grid: flows[grid, "import"] for grid in grids}
     if loop.cluster is not None:
         figures = tuple(_of_cluster(loop.cluster, loop, record, figures))
-        joint = [
-            (flows[g, "import"], flows[g, "export"]) for g in loop.cluster.connections.values()
-        ]
-        drawn = {CLUSTER: np.sum([into - out for into, out in joint], axis=0)}
-    return (*figures, *_of_boptest(loop, figures, drawn))
+    peaks = (f for bus, flow in scenario.power_kw.items() for f in _peak(loop, flow, bus=bus))
+    return (*figures, *peaks, *_of_boptest(loop, figures))
 
 
-def _of_boptest(
-    loop: "ClosedLoop", figures: tuple[Figure, ...], flows: Mapping[str, Floats]
-) -> Iterator[Figure]:
-    r"""Yield the key figures that BOPTEST has beyond sums of the site.
-
-    Thermal discomfort is what all zones are outside of their limits by, over time, and that over
-    their number :math:`N`; a peak is the largest mean over a quarter of an hour, or over a step
-    where steps are no part of one, which its name says. Per area :math:`A` are energy cost,
-    imported energy of all kinds, emissions, and the peak of each grid.
-
-    .. math::
-        D = \sum_z \int |s_z|\,dt, \qquad D/N, \qquad P = \max_k \overline{P_k}/A
-
-    Source: D. Blum et al., Building optimization testing framework (BOPTEST) for simulation-based
-    benchmarking of control strategies in buildings, Journal of Building Performance Simulation 14
-    (2021) 586-610, doi:10.1080/19401493.2021.1986574.
-
-    ``flows``: by grid what is drawn in each period, of a cluster that of all less exports. [kW]
-    """
-    of_all = None if loop.cluster is None else CLUSTER
-    zones: dict[str, float] = {}
-    for figure in figures:
-        if figure.name.startswith("discomfort_") and figure.component not in (None, CLUSTER):
-            own = str(figure.component)
-            zones[own] = zones.get(own, 0.0) + (figure.value or 0.0)
-    for zone, value in zones.items() if len(zones) > 1 else ():
-        yield Figure("discomfort", value, "K h", zone)
-    if zones:
-        yield Figure("discomfort", sum(zones.values()), "K h", of_all)
-        yield Figure("discomfort_per_zone", sum(zones.values()) / len(zones), "K h", of_all)
+def _peak(loop: "ClosedLoop", flow: Floats, **place: Any) -> Iterator[Figure]:
+    """Yield the largest mean of a power over quarters of an hour, else over steps, also by area."""
     hours, area = loop.runner.horizon.hours, loop.floor_area
-    whole = round(QUARTER / hours)
-    count = whole if whole and abs(whole * hours - QUARTER) < 1e-9 else 1
-    for grid, flow in flows.items():
-        starts = np.arange(0, flow.size, count)
-        means = np.add.reduceat(flow, starts) / np.diff([*starts, flow.size])
-        name, peak = f"peak_{60.0 * count * hours:g}min", float(means.max())
-        yield Figure(name, peak, "kW", grid)
-        if area is not None:
-            yield Figure(f"{name}_per_m2", peak / area, "kW/m2", grid)
-    for name in PER_AREA if area is not None else ():
-        parts = [f for f in figures if f.name == name and f.component not in (None, CLUSTER)]
-        if parts and area is not None:
-            total = sum(f.value or 0.0 for f in parts)
-            yield Figure(f"{name}_per_m2", total / area, f"{parts[0].unit}/m2", of_all)
+    count = round(QUARTER / hours)
+    count = count if count and abs(count * hours - QUARTER) < 1e-9 else 1
+    starts = np.arange(0, flow.size, count)
+    peak = float(np.max(np.add.reduceat(flow, starts) / np.diff([*starts, flow.size]), initial=0.0))
+    name = f"peak_{60.0 * count * hours:g}min"
+    yield Figure(name, peak, "kW", **place)
+    if area is not None:
+        yield Figure(f"{name}_per_m2", peak / area, "kW/m2", **place)
+
+
+def _of_boptest(loop: "ClosedLoop", figures: Sequence[Figure]) -> Iterator[Figure]:
+    """Yield discomfort of zones, of all and over their number, and what is divided by an area."""
+    whole, zones = None if loop.cluster is None else CLUSTER, Counter[str | None]()
+    parts = [f for f in figures if f.component not in (None, CLUSTER) and f.value is not None]
+    for figure in parts:
+        if figure.name.startswith("discomfort_"):
+            zones[figure.component] += figure.value or 0.0  # type: ignore[assignment]
+    if len(zones) > 1:
+        yield from (Figure("discomfort", value, "K h", zone) for zone, value in zones.items())
+    if zones:
+        total = float(sum(zones.values()))
+        yield Figure("discomfort", total, "K h", whole)
+        yield Figure("discomfort_per_zone", total / len(zones), "K h", whole)
+    for name in PER_AREA if loop.floor_area is not None else ():
+        own = [f for f in parts if f.name == name]
+        if own:
+            total = sum(f.value or 0.0 for f in own) / (loop.floor_area or 1.0)
+            yield Figure(f"{name}_per_m2", total, f"{own[0].unit}/m2", whole)
 
 
 def _of_cluster(
@@ -158,6 +133,7 @@ def _of_cluster(
         yield Figure(f"peak_{way}", float(np.max(flow, initial=0.0)), "kW", CLUSTER)
         above = flow - (np.inf if (limit := cluster.limit(way)) is None else limit)
         over += hours * float(np.sum(above, where=above > NOTHING))
+    yield from _peak(loop, net, component=CLUSTER)
     if cluster.limits:
         yield Figure(EXCEEDED, over, "kWh", CLUSTER)
     yield from figures

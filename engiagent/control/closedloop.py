@@ -83,9 +83,8 @@ class ClosedLoop:
     @cached_property
     def exceeded(self) -> tuple[Exceeded, ...]:
         """The limits of components that what the plant showed exceeds, whatever was planned."""
-        if self.plant is None:
-            return ()
-        return tuple(exceeded(self.schedule.blueprint, self.runner.folder, self.plant))
+        blueprint, folder = self.schedule.blueprint, self.runner.folder
+        return () if self.plant is None else tuple(exceeded(blueprint, folder, self.plant))
 
     def scenario(self, name: str) -> Scenario:
         """Return what the plant showed, or else what was applied, as one of several scenarios."""

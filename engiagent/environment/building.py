@@ -200,7 +200,6 @@ def _grid(site: Built, unit: Unit) -> None:
         factor = f"{unit.name}.emission_factor"
         site.series[factor] = unit.series("emission_factor")
         site.names[factor] = Name(Signal("kg/kWh", "disturbance"), reads=factor)
-        site.seen(f"{unit.name}.emissions", "kg/h", f"{unit.name}.emissions")
 
 
 def _load(site: Built, unit: Unit) -> None:

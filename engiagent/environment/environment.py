@@ -148,9 +148,6 @@ class Environment:
         self.imbalance = max(self.imbalance, float(max(map(abs, done.imbalances.values())) / scale))
         signs = {bus: 1.0 if bus in self._cold else -1.0 for bus in done.residuals}
         lacks = {f"{RESIDUAL}{b}": signs[b] * float(v) for b, v in done.residuals.items()}
-        for grid in self._emitting:
-            emitted = stated[f"{grid}.emission_factor"] * done.outputs[f"{grid}.import"]
-            stated[f"{grid}.emissions"] = emitted
         return self._seen({**done.outputs, **done.state, **lacks, **stated})
 
     def _seen(self, values: Mapping[str, Any]) -> dict[str, float]:
@@ -214,10 +211,9 @@ class Environment:
 
     def emissions(self, data: "xarray.Dataset") -> dict[str, Any] | None:
         """Return what a run emits at the grids; None where no factor is stated."""
-        if not self._emitting:
-            return None
-        flows = (float(data[f"{grid}.emissions"].sum()) for grid in self._emitting)
-        return {"value": self.seconds / 3600.0 * sum(flows), "unit": "kg"}
+        grids = [name.partition(".")[0] for name in self._stated if name not in self._prices]
+        flows = (float((data[f"{g}.import"] * data[f"{g}.emission_factor"]).sum()) for g in grids)
+        return {"value": self.seconds / 3600.0 * sum(flows), "unit": "kg"} if grids else None
 
     def step_cost(self, values: Mapping[Any, Any]) -> Any:
         """Return what the energy of a step costs at the grids, from its values by name."""

@@ -1,10 +1,6 @@
-"""Limits that components state and that what a plant showed does not keep.
+"""What a plant showed that cannot be: beyond stated limits, or from energy that nothing made."""
 
-The physics of a plant clips what a machine can do, as its power; a grid gives what is drawn from
-it, and a tank becomes as warm as it becomes. What that exceeds has to be told.
-"""
-
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,39 +14,33 @@ from engiagent.errors import EngiagentError
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.repeated import dynamics_of
-from engiagent.verify.plants.unit import Unit
 
 if TYPE_CHECKING:
     import xarray
 
 NOTHING: Final = 1e-6
 """By how much a limit may be exceeded, in its unit, before that is told."""
-_SIDES: Final = {"_max": 1.0, "_min": -1.0}
+_SIDES: Final = {"_max": ("above", 1.0), "_min": ("below", -1.0)}
 
 
 @dataclass(frozen=True)
 class Exceeded:
-    """A stated limit that what a plant showed exceeds; ``at`` begins the step where it is worst."""
+    """A stated limit that what a plant showed exceeds."""
 
     limit: str  # the slot, as ``grid.import_power_max``
     quantity: str  # what it limits, as ``grid.import``
-    side: str  # ``above`` or ``below``
-    most: float
-    unit: str  # of ``most``, that of a difference
+    side: str  # on which it is exceeded: ``above`` or ``below``
+    most: float  # by how much at worst, in the step that begins ``at``
+    at: str
+    unit: str  # of ``most``
     total: float  # over time, as an energy. [unit h]
     hours: float
-    at: str
 
     def __str__(self) -> str:
-        by = much(self.total, self.most, self.unit)
-        beyond = f"{self.side} its limit ({self.limit}) in {self.hours:.4g} h"
-        return f"{by} of {self.quantity} were {beyond}, most at {self.at}"
-
-
-def much(total: float, most: float, unit: str) -> str:
-    """Return in words what was beyond something over time, and at most."""
-    over_time = f"{unit}h" if unit == "kW" else f"{unit} h"
-    return f"{total:.4g} {over_time} (up to {most:.4g} {unit})"
+        over_time = f"{self.total:.4g} {'kWh' if self.unit == 'kW' else f'{self.unit} h'}"
+        by = f"{over_time} (up to {self.most:.4g} {self.unit}) of {self.quantity}"
+        beyond = f"{self.side} its limit ({self.limit}) in {self.hours:.4g} h, most at {self.at}"
+        return f"{by} were {beyond}: the plant itself does not keep it"
 
 
 def hours_of(data: "xarray.Dataset") -> Floats:
@@ -66,7 +56,7 @@ def unserved(data: "xarray.Dataset", before: str = "") -> Iterator[str]:
     for name in (str(name) for name in data if str(name).endswith(".unserved")):
         power = np.where(data[name].values > NOTHING, data[name].values, 0.0)
         if power.any():
-            by = much(float(power @ hours), float(power.max()), "kW")
+            by = f"{power @ hours:.4g} kWh (up to {power.max():.4g} kW)"
             said = f"were taken that nothing made ({name}) in {hours[power > 0].sum():.4g} h"
             yield f"{before}{by} {said}: costs are too low and comfort too good by that"
 
@@ -74,49 +64,33 @@ def unserved(data: "xarray.Dataset", before: str = "") -> Iterator[str]:
 def exceeded(
     blueprint: Blueprint, folder: Path | None, record: "xarray.Dataset"
 ) -> Iterator[Exceeded]:
-    """Yield the limits of components that a record exceeds.
+    """Yield the limits of components that a record exceeds, of quantities that it shows.
 
-    ``blueprint``: the plant over the steps of the record. A limit whose quantity the record does
-    not show, or that is still to be chosen, is left out.
+    ``blueprint``: the plant over the steps of the record.
     """
-    plant = Plant(
-        Bench(Declarations(blueprint.core, folder), {}), dynamics_of(blueprint.core, folder)
-    )
-    hours, stamps = hours_of(record), stamps_of(record["time"])
-    for unit in (plant.of(unit) for unit in plant.units if unit.element is None):
-        for slot in (slot for slot in unit.parameters if slot[-4:] in _SIDES):
-            name = next((n for n in _limited(unit, slot[:-4]) if n in record), None)
-            try:
-                limit = None if name is None else unit.series(slot)
-            except EngiagentError:
-                continue
-            if name is None or limit is None or limit.size != hours.size:
-                continue
-            limit = limit * (unit.need("count") if "count" in unit.slots else 1.0)
+    core, hours, stamps = blueprint.core, hours_of(record), stamps_of(record["time"])
+    plant = Plant(Bench(Declarations(core, folder), {}), dynamics_of(core, folder))
+    units = [plant.of(unit) for unit in plant.units if unit.element is None]
+    for unit, slot in ((u, slot) for u in units for slot in u.parameters if slot[-4:] in _SIDES):
+        word, (side, sign) = slot[:-4], _SIDES[slot[-4:]]
+        words = (word, word.removesuffix("_power"), f"air.mean_{word}")  # that it may limit
+        name = next((n for own in words for n in unit.names(own) if n in record), None)
+        try:
+            limit = unit.series(slot) * (unit.need("count") if "count" in unit.slots else 1.0)
+        except EngiagentError:
+            continue  # a size that is still to be chosen
+        if name is not None and limit.size == hours.size:
             own = unit.slots[slot].unit
             factor, shift = between(record[name].attrs["units"], own)
             shown = factor * record[name].values[-hours.size :] + shift  # of a state at their ends
-            beyond = np.maximum(_SIDES[slot[-4:]] * (shown - limit), 0.0)
-            out = beyond > NOTHING
-            if out.any():
+            beyond = sign * (shown - limit)
+            beyond[beyond <= NOTHING] = 0.0
+            if beyond.any():
                 yield Exceeded(
-                    limit=f"{unit.name}.{slot}",
-                    quantity=name,
-                    side="above" if slot.endswith("_max") else "below",
+                    **{"limit": f"{unit.name}.{slot}", "quantity": name, "side": side},
                     most=float(beyond.max()),
-                    unit="K" if own == "degC" else own,
-                    total=float(beyond[out] @ hours[out]),
-                    hours=float(hours[out].sum()),
                     at=stamps[int(np.argmax(beyond > beyond.max() - NOTHING))],
+                    unit="K" if own == "degC" else own,
+                    total=float(beyond @ hours),
+                    hours=float(hours[beyond > 0.0].sum()),
                 )
-
-
-def _limited(unit: Unit, word: str) -> Iterator[str]:
-    """Yield the quantities that a slot may limit, by its words: ``import_power`` is of import."""
-    for own in (word, word.removesuffix("_power"), f"air.mean_{word}"):
-        yield from unit.names(own)
-
-
-def limit_notes(found: Iterable[Exceeded], before: str = "") -> list[str]:
-    """Return a note, after some words, on each limit that was exceeded."""
-    return [f"{before}{item}: the plant itself does not keep it" for item in found]

@@ -23,14 +23,7 @@ from engiagent.blueprint.grid import EMPTY_GRID
 from engiagent.blueprint.placement import placement_of
 from engiagent.errors import EngiagentError
 from engiagent.run.limits import find_demands
-from engiagent.run.planvalues import (
-    Horizon,
-    MissingValuesError,
-    PlanEvaluator,
-    bus_terms,
-    horizons_of,
-    plan_series,
-)
+from engiagent.run.planvalues import Horizon, PlanEvaluator, bus_terms, horizons_of, plan_series
 from engiagent.slots import COMPONENTS, Component
 from engiagent.solvers.arrays import AnySolution, NamedArray, SolutionArrays
 from engiagent.units.unit import parse_unit
@@ -337,25 +330,6 @@ class _Plan:
             mass = series.within("kg/h") if word == "emissions" else None
             if mass is not None:
                 yield _figure("emissions", mass.integral(), "kg", owner)
-        yield from self._unrecorded_emissions()
-
-    def _unrecorded_emissions(self) -> Iterator[Figure]:
-        """Yield what grids emit by an import that a plant shows without what that emits."""
-        checker = self.elaboration.checker()
-        for item in self.elaboration.core.expressions:
-            owner, _, word = (item.quantity or "").rpartition(".")
-            if word != "emissions" or len(item.index) != 1 or item.name in self.solution:
-                continue
-            binders = self.elaboration.binders(item.index)
-            axis = self.elaboration.index_set(binders[0].set).root.axis
-            scope, grid = checker.scope_of(binders), self.elaboration.grid(binders)
-            typed = checker.number(parse(item.expression), scope, parse_unit("kg/h"))
-            try:
-                found = PlanEvaluator(self.elaboration, self.solution).number(typed.node, grid)
-            except MissingValuesError:
-                continue
-            if axis is not None:
-                yield _figure("emissions", float(np.sum(found * axis.steps)), "kg", owner)
 
 
 def _figure(

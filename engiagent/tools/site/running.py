@@ -14,7 +14,7 @@ import numpy as np
 from engiagent.blueprint import Blueprint
 from engiagent.control import control
 from engiagent.environment.environment import BALANCE, Environment
-from engiagent.environment.exceeding import exceeded, limit_notes, unserved
+from engiagent.environment.exceeding import exceeded, unserved
 from engiagent.environment.running import SCHEMA, stamps_of, write_record
 from engiagent.environment.wear import wear
 from engiagent.errors import EngiagentError, InputError
@@ -109,7 +109,8 @@ def simulation_run(state: State, given: Json) -> Outcome:
     with new_folder(state.root, f"{RESULTS}/{name}") as folder:
         environment = write_plant(plant, folder)
         data, notes = _run(plant, environment, folder, given.get("seed", 0), state)
-        cost = environment.cost(data)
+        cost, ran = environment.cost(data), environment.blueprint_over(plant.periods)
+        notes += map(str, exceeded(ran, environment.folder, data))
         content: Json = {
             **{"name": name, "configuration": configuration, "steps": plant.periods},
             **{"step_seconds": environment.seconds, "cost": cost, BALANCE: environment.imbalance},
@@ -118,7 +119,7 @@ def simulation_run(state: State, given: Json) -> Outcome:
         }
         about = {"schema": SCHEMA, "plant": configuration, **content}
         about |= {"made": datetime.now().isoformat(), "document": digest(document)}
-        write_record(folder, data, plain(about), environment.blueprint_over(plant.periods))
+        write_record(folder, data, plain(about), ran)
     files = files_below(state.root, f"{RESULTS}/{name}")
     return Outcome(plain(content), {"simulation": name}, files)
 
@@ -140,8 +141,7 @@ def _run(
     optimal = plant.controllers("optimal")
     if not optimal:
         data = site.run(plant.controller(site), plant.periods, seed=seed, on_step=on_step)
-        beyond = exceeded(site.blueprint_over(plant.periods), site.folder, data)
-        return data, [*unserved(data), *limit_notes(beyond)]
+        return data, [*unserved(data)]
     hours = max(float(entry.get("horizon", 24.0)) for entry in optimal.values())
     loop = control(
         site.blueprint,
@@ -157,12 +157,7 @@ def _run(
     others = sorted(set(plant.document["controllers"]) - set(optimal))
     notes = [f"plans control the whole site; {', '.join(others)} did nothing"] if others else []
     relaxed = f"{len(loop.relaxed)} of {plant.periods} plans relaxed a limit"
-    return loop.plant, [
-        *notes,
-        *loop.notes,
-        *limit_notes(loop.exceeded),
-        *([relaxed] if loop.relaxed else []),
-    ]
+    return loop.plant, [*notes, *loop.notes, *([relaxed] if loop.relaxed else [])]
 
 
 @tool("read", returns=record({"results": list_of(shape(f"{_SUMMARY}; made: text"))}), outside=True)
