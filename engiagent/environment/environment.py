@@ -65,7 +65,7 @@ class Environment:
         self._forcing = Forcing(edges[:-1], self.built.series)
         self.imbalance = 0.0
         self.number = 0
-        self.initialize(float(self.built.units[0].hours[0]) * 3600.0)
+        self.initialize(min(float(self.built.units[0].hours[0]), 1.0) * 3600.0)
 
     @classmethod
     def load(cls, path: str | Path) -> "Environment":

@@ -440,7 +440,7 @@ def test_a_loop_leaves_out_figures_of_what_its_plant_does_not_show(tmp_path: Pat
     plant = tmp_path / "house.yaml"
     plant.write_text(
         "title: House\nhorizon: {step: 1 h, periods: 12}\ncomponents:\n"
-        "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
+        "  grid: {model: grid, import_price: 0.3 EUR/kWh, emission_factor: 400 g/kWh}\n"
         "  room: {model: thermal_zone, capacitance: 3 kWh/K, resistance: 5 K/kW,\n"
         "         initial_temperature: 20 degC, ambient_temperature: 2 degC}\n"
         "  radiator: {model: emitter, heat_bus: heat, zone: room}\n"
@@ -461,6 +461,7 @@ def test_a_loop_leaves_out_figures_of_what_its_plant_does_not_show(tmp_path: Pat
     assert result.exit_code in (0, 1), result.output
     figures = {f["name"]: f["value"] for f in json.loads(result.stdout)["assessment"]}
     assert figures["energy_cost"] > 0
+    assert figures["emissions"] == pytest.approx(0.4 / 0.3 * figures["energy_cost"])
     assert "consumption" not in figures
 
 
