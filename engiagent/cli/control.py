@@ -25,7 +25,7 @@ from engiagent.control.rivals import rival
 from engiagent.control.starting import MODEL, read_actual
 from engiagent.control.starting import control as close
 from engiagent.environment.controllers import RULES
-from engiagent.environment.exceeding import exceeded, unserved
+from engiagent.environment.exceeding import notes_of
 from engiagent.environment.interface import read_yaml
 from engiagent.environment.running import as_csv
 from engiagent.environment.signals import simulated
@@ -103,11 +103,7 @@ PAGE = "loop.html"
     callback=lambda at, own, text: text and [COUNT.convert(n, own, at) for n in text.split(",")],
     help="Numbers of periods over which what moves a state is held, as 1,1,2,4; the last repeats.",
 )
-@click.option(
-    "--floor-area",
-    metavar="AREA",
-    help="Of what is controlled, as '192 m2', for key figures per area.",
-)
+@click.option("--floor-area", metavar="AREA", help="As '192 m2', for key figures per area.")
 @click.option(
     "--certify",
     is_flag=True,
@@ -217,24 +213,21 @@ def _controlled(
             text: rival(loop, _controller(text, closed), plant, signals, blueprint, data)
             for text in against
         }
-    loop = replace(loop, notes=(*loop.notes, *map(str, loop.exceeded)))
+    notes, applied = [*map(str, loop.exceeded)], loop.schedule.blueprint
     rivals = {text: other.figures for text, other in found.items()}
     files: dict[str, str | bytes] = {}
     for text, other in found.items():
         if other.record is not None:
             files[f"against-{Path(text).stem}.csv"] = as_csv(other.record)
-            who, applied = f"against {text}: ", loop.schedule.blueprint
-            beyond = (f"{who}{item}" for item in exceeded(applied, data, other.record))
-            lacks = [*unserved(other.record, who), *beyond]
-            loop = replace(loop, notes=(*loop.notes, *lacks))
+            notes += notes_of(applied, data, other.record, f"against {text}: ")
         if other.loop is not None:
-            notes = f"{text}: {lead(other.loop)} {other.loop.stopped}".strip()
-            loop = replace(loop, notes=(*loop.notes, notes))
+            notes.append(f"{text}: {lead(other.loop)} {other.loop.stopped}".strip())
     for rule in per_building:
         record, more = of_each_building(loop, rule, end=end, options=solving, blocks=blocks)
-        loop = replace(loop, notes=(*loop.notes, *more))
+        notes += [*more, *notes_of(applied, data, record, f"per building, {rule}: ")]
         rivals[f"per building, {rule}"] = assess(loop, record)
         files[f"per-building-{rule}.csv"] = as_csv(record)
+    loop = replace(loop, notes=(*loop.notes, *notes))
     compared = {rule: [f.to_dict() for f in figures] for rule, figures in rivals.items()}
     about = {**loop.to_dict(), "against": compared, "plant": _plant(plant)}
     files[LOOP] = dumps_canonical({"problem": name, **about})

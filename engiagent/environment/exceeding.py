@@ -94,3 +94,8 @@ def exceeded(
                     total=float(beyond @ hours),
                     hours=float(hours[beyond > 0.0].sum()),
                 )
+
+
+def notes_of(plant: Blueprint, folder: Path | None, data: "xarray.Dataset", who: str) -> list[str]:
+    """Return notes, after some words, on what a record of a plant shows that cannot be."""
+    return [*unserved(data, who), *(f"{who}{item}" for item in exceeded(plant, folder, data))]
