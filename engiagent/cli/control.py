@@ -25,7 +25,7 @@ from engiagent.control.rivals import rival
 from engiagent.control.starting import MODEL, read_actual
 from engiagent.control.starting import control as close
 from engiagent.environment.controllers import RULES
-from engiagent.environment.environment import unserved
+from engiagent.environment.exceeding import notes_of
 from engiagent.environment.interface import read_yaml
 from engiagent.environment.running import as_csv
 from engiagent.environment.signals import simulated
@@ -103,6 +103,7 @@ PAGE = "loop.html"
     callback=lambda at, own, text: text and [COUNT.convert(n, own, at) for n in text.split(",")],
     help="Numbers of periods over which what moves a state is held, as 1,1,2,4; the last repeats.",
 )
+@click.option("--floor-area", metavar="AREA", help="As '192 m2', for key figures per area.")
 @click.option(
     "--certify",
     is_flag=True,
@@ -172,6 +173,7 @@ def _controlled(
     relax: tuple[str, ...],
     end: Any,
     blocks: list[int] | None,
+    floor_area: str | None,
     certify: bool,
     force: bool,
     out: Path,
@@ -201,6 +203,7 @@ def _controlled(
             options=solving,
             certify=certify,
             blocks=blocks,
+            floor_area=floor_area,
             on_step=None if show is None else _progress(show),
         )
         relaxing = [[limit] for limit in relax] or None
@@ -210,21 +213,21 @@ def _controlled(
             text: rival(loop, _controller(text, closed), plant, signals, blueprint, data)
             for text in against
         }
+    notes, applied = [*map(str, loop.exceeded)], loop.schedule.blueprint
     rivals = {text: other.figures for text, other in found.items()}
     files: dict[str, str | bytes] = {}
     for text, other in found.items():
         if other.record is not None:
             files[f"against-{Path(text).stem}.csv"] = as_csv(other.record)
-            lacks = unserved(other.record, f"against {text}: ")
-            loop = replace(loop, notes=(*loop.notes, *lacks))
+            notes += notes_of(applied, data, other.record, f"against {text}: ")
         if other.loop is not None:
-            notes = f"{text}: {lead(other.loop)} {other.loop.stopped}".strip()
-            loop = replace(loop, notes=(*loop.notes, notes))
+            notes.append(f"{text}: {lead(other.loop)} {other.loop.stopped}".strip())
     for rule in per_building:
         record, more = of_each_building(loop, rule, end=end, options=solving, blocks=blocks)
-        loop = replace(loop, notes=(*loop.notes, *more))
+        notes += [*more, *notes_of(applied, data, record, f"per building, {rule}: ")]
         rivals[f"per building, {rule}"] = assess(loop, record)
         files[f"per-building-{rule}.csv"] = as_csv(record)
+    loop = replace(loop, notes=(*loop.notes, *notes))
     compared = {rule: [f.to_dict() for f in figures] for rule, figures in rivals.items()}
     about = {**loop.to_dict(), "against": compared, "plant": _plant(plant)}
     files[LOOP] = dumps_canonical({"problem": name, **about})
@@ -316,9 +319,9 @@ def _figures(found: Sequence[Figure]) -> str:
     """Return figures in a line, of a cluster those of all buildings alone."""
     found = [figure for figure in found if figure.component == CLUSTER] or found
     several = {f.name for f in found if sum(other.name == f.name for other in found) > 1}
+    shown = [f for f in found if f.value or f.name != "export"]
+    owners = (f"{f.component or f.bus or 'in all'} " if f.name in several else "" for f in shown)
     return ", ".join(
-        f"{f.name.replace('_', ' ')} {f'{f.component} ' if f.name in several else ''}"
-        f"{f.value:.4g}{'' if f.unit == '1' else f' {f.unit}'}"
-        for f in found
-        if f.value or f.name != "export"
+        f"{f.name.replace('_', ' ')} {owner}{f.value:.4g}{'' if f.unit == '1' else f' {f.unit}'}"
+        for f, owner in zip(shown, owners, strict=True)
     )

@@ -1,5 +1,6 @@
 """``engiagent simulate``: a plant that runs under a controller, recorded."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from engiagent.cli.options import file_option
 from engiagent.cli.output import moving_line, number, print_json, refuse_used, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
-from engiagent.environment.environment import BALANCE, Environment, unserved
+from engiagent.environment.environment import BALANCE, Environment
+from engiagent.environment.exceeding import exceeded, unserved
 from engiagent.environment.interface import Runs
 from engiagent.environment.running import DATA, SCHEMA, dated, read_forcing, run, write_record
 from engiagent.environment.signals import Connected, Signals, duration, open_simulated, simulated
@@ -60,12 +62,14 @@ def simulate(
     unit: Runs
     begins = seconds = available = None
     other = simulated(plant)
+    if other is not None and life:
+        raise InputError("--ageing needs a plant file, whose batteries age", plant)
     if other is not None:
         unit, name = open_simulated(*other, names), other[1].stem
         begins = None if names is None or names.begins is None else dated(names.begins)
     else:
         blueprint, data, name = read_source(Path(plant), settings)
-        site = Environment(blueprint, data)
+        site = Environment(blueprint, data, life)
         unit = site if names is None else Connected(site, names)
         begins, seconds, available = site.begins, site.seconds, site.duration
     folder = out or Path("runs") / f"simulate-{name}"
@@ -97,7 +101,10 @@ def simulate(
     own = None
     if isinstance(unit, Environment):
         own, cost = unit.blueprint_over(count), unit.cost(data_set)
-        summary |= {BALANCE: unit.imbalance, "cost": cost}
+        beyond = [*exceeded(own, data, data_set)]
+        notes += map(str, beyond)
+        summary["exceeded"] = [asdict(item) for item in beyond]
+        summary |= {BALANCE: unit.imbalance, "cost": cost, "emissions": unit.emissions(data_set)}
         summary["batteries"] = worn = wear(unit.built.units, data_set, life)
     summary["notes"] = notes
     write_record(folder, data_set, summary, own)
@@ -105,6 +112,8 @@ def simulate(
     if isinstance(unit, Environment):
         if cost is not None:
             say(f"  cost       {number(cost['value'], cost['unit'])}")
+        if (emitted := summary["emissions"]) is not None:
+            say(f"  emissions  {number(emitted['value'], emitted['unit'])}")
         for battery, figures in worn.items():
             share = figures["capacity_lost"]
             loss = "" if share is None else f", {100 * share:.3g} % of its capacity lost"

@@ -1,12 +1,14 @@
 """How a plant was run, whoever ran it, and how far it was from what a plan predicted."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from engiagent.control.elastic import Relaxation, find_limits, relaxations
+from engiagent.control.horizon import Floats
 from engiagent.control.linked import element_labels
 from engiagent.environment.interface import element_name
 from engiagent.environment.running import as_solution
@@ -22,11 +24,14 @@ if TYPE_CHECKING:
 
 COMPARED: Final = (
     *("energy_cost", "import", "export", "peak_import", "emissions"),
-    *("discomfort_below", "discomfort_above", "discomfort"),
+    *("discomfort_below", "discomfort_above"),
 )
-"""The key figures of BOPTEST (Blum et al., Journal of Building Performance Simulation 14, 2021,
-doi:10.1080/19401493.2021.1986574) that any controller of any plant has; computing time is beside
-them. They are those of the site, not over its area."""
+"""The key figures that any controller of any plant has. Beside them are those that BOPTEST defines
+otherwise: D. Blum et al., Building optimization testing framework (BOPTEST), Journal of Building
+Performance Simulation 14 (2021) 586-610, doi:10.1080/19401493.2021.1986574."""
+QUARTER: Final = 0.25
+"""Over which the mean of a power counts for a peak. [h]"""
+PER_AREA: Final = ("energy_cost", "import", "emissions")
 CLUSTER: Final = "cluster"
 """The component of a figure of all buildings, which meet at the connection that they share."""
 SUMMED: Final = ("energy_cost", "discomfort_below", "discomfort_above")
@@ -67,9 +72,43 @@ def assess(loop: "ClosedLoop", record: "xarray.Dataset | None") -> tuple[Figure,
     """
     scenario = Scenario.of("", loop.schedule.elaboration, shown(loop, record))
     figures = tuple(figure for figure in scenario.figures if figure.name in COMPARED)
-    if loop.cluster is None:
-        return figures
-    return tuple(_of_cluster(loop.cluster, loop, record, figures))
+    if loop.cluster is not None:
+        figures = tuple(_of_cluster(loop.cluster, loop, record, figures))
+    peaks = (f for bus, flow in scenario.power_kw.items() for f in _peak(loop, flow, bus=bus))
+    return (*figures, *peaks, *_of_boptest(loop, figures))
+
+
+def _peak(loop: "ClosedLoop", flow: Floats, **place: Any) -> Iterator[Figure]:
+    """Yield the largest mean of a power over quarters of an hour, else over steps, also by area."""
+    hours, area = loop.runner.horizon.hours, loop.floor_area
+    count = round(QUARTER / hours)
+    count = count if count and abs(count * hours - QUARTER) < 1e-9 else 1
+    starts = np.arange(0, flow.size, count)
+    peak = float(np.max(np.add.reduceat(flow, starts) / np.diff([*starts, flow.size]), initial=0.0))
+    name = f"peak_{60.0 * count * hours:g}min"
+    yield Figure(name, peak, "kW", **place)
+    if area is not None:
+        yield Figure(f"{name}_per_m2", peak / area, "kW/m2", **place)
+
+
+def _of_boptest(loop: "ClosedLoop", figures: Sequence[Figure]) -> Iterator[Figure]:
+    """Yield discomfort of zones, of all and over their number, and what is divided by an area."""
+    whole, zones = None if loop.cluster is None else CLUSTER, Counter[str | None]()
+    parts = [f for f in figures if f.component not in (None, CLUSTER) and f.value is not None]
+    for figure in parts:
+        if figure.name.startswith("discomfort_"):
+            zones[figure.component] += figure.value or 0.0  # type: ignore[assignment]
+    if len(zones) > 1:
+        yield from (Figure("discomfort", value, "K h", zone) for zone, value in zones.items())
+    if zones:
+        total = float(sum(zones.values()))
+        yield Figure("discomfort", total, "K h", whole)
+        yield Figure("discomfort_per_zone", total / len(zones), "K h", whole)
+    for name in PER_AREA if loop.floor_area is not None else ():
+        own = [f for f in parts if f.name == name]
+        if own:
+            total = sum(f.value or 0.0 for f in own) / (loop.floor_area or 1.0)
+            yield Figure(f"{name}_per_m2", total, f"{own[0].unit}/m2", whole)
 
 
 def _of_cluster(
@@ -94,6 +133,7 @@ def _of_cluster(
         yield Figure(f"peak_{way}", float(np.max(flow, initial=0.0)), "kW", CLUSTER)
         above = flow - (np.inf if (limit := cluster.limit(way)) is None else limit)
         over += hours * float(np.sum(above, where=above > NOTHING))
+    yield from _peak(loop, net, component=CLUSTER)
     if cluster.limits:
         yield Figure(EXCEEDED, over, "kWh", CLUSTER)
     yield from figures

@@ -20,6 +20,7 @@ from engiagent.control.assessment import (
 )
 from engiagent.control.horizon import ControlError, Floats, Series
 from engiagent.control.runner import Control, RecedingHorizon
+from engiagent.environment.exceeding import Exceeded, exceeded
 from engiagent.errors import InputError
 from engiagent.plant.cluster import Cluster
 from engiagent.run.keyfigures import Figure, KeyFigures, key_figures
@@ -55,6 +56,7 @@ class ClosedLoop:
     # the plan of each step, where they were to be certified; None where an earlier one goes on
     plans: tuple[AppliedPlan | None, ...] = ()
     cluster: Cluster | None = None  # of which buildings it is the loop; None where it is of none
+    floor_area: float | None = None  # of what is controlled, for figures per area. [m²]
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {name}" for name, count in self.outcomes.items())
@@ -77,6 +79,12 @@ class ClosedLoop:
     def assessment(self) -> tuple[Figure, ...]:
         """The figures by which any controller of this plant is judged, from what it showed."""
         return (*assess(self, self.plant), computing_time(self))
+
+    @cached_property
+    def exceeded(self) -> tuple[Exceeded, ...]:
+        """The limits of components that what the plant showed exceeds, whatever was planned."""
+        blueprint, folder = self.schedule.blueprint, self.runner.folder
+        return () if self.plant is None else tuple(exceeded(blueprint, folder, self.plant))
 
     def scenario(self, name: str) -> Scenario:
         """Return what the plant showed, or else what was applied, as one of several scenarios."""
@@ -155,9 +163,11 @@ class ClosedLoop:
                 "sense": self.runner.program.sense,
             },
             "figures": self.figures.to_dict()["figures"],
+            "floor_area": self.floor_area and {"value": self.floor_area, "unit": "m2"},
             "assessment": [figure.to_dict() for figure in self.assessment],
             "prediction": [asdict(item) for item in prediction_errors(self)],
             "broken": [asdict(item) for item in broken_limits(self)],
+            "exceeded": [asdict(item) for item in self.exceeded],
             "seconds": {
                 "median": float(np.median(self.seconds)),
                 "largest": float(self.seconds.max()),

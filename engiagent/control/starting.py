@@ -20,8 +20,9 @@ from engiagent.control.closedloop import ClosedLoop, close
 from engiagent.control.horizon import End, Floats, read_series
 from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon
-from engiagent.environment.environment import Environment, unserved
-from engiagent.environment.interface import Runs
+from engiagent.environment.environment import Environment
+from engiagent.environment.exceeding import unserved
+from engiagent.environment.interface import Runs, amount
 from engiagent.environment.running import read_series_by_name
 from engiagent.environment.signals import Connected, Signals, open_simulated, simulated
 from engiagent.errors import EngiagentError, InputError
@@ -55,6 +56,7 @@ def control(
     options: SolveOptions | None = None,
     certify: bool = False,
     blocks: Sequence[int] | None = None,
+    floor_area: float | str | None = None,
     on_step: Callable[[int, int], None] | None = None,
 ) -> ClosedLoop:
     """Close the loop of a plant: plan, apply the first period, measure, plan again.
@@ -75,13 +77,17 @@ def control(
     others come as forecast. ``measured``: states at the start by quantity, where they are not the
     plant's own. ``limits``, ``end``, ``options``, ``blocks``: as :class:`RecedingHorizon`.
     ``folder``: where the data files of the blueprint lie. ``certify``: whether to keep the plan of
-    each step, for :mod:`engiagent.control.certificate`. ``on_step``: is told the number of steps
+    each step, for :mod:`engiagent.control.certificate`. ``floor_area``: of what is controlled, for
+    key figures per area. [m²] ``on_step``: is told the number of steps
     done, and of all. Raises InputError when there is no state, data do not suffice, or a name leads
     nowhere; ControlError when there is no control for the first step; later ones end the loop and
     say so in ``stopped``.
     """
     more: dict[str, Any] = {"end": end, "limits": limits, "options": options}
     more["blocks"] = blocks
+    area = None if floor_area is None else amount(floor_area, "floor_area", "m2")[0]
+    if area is not None and not 0.0 < area < np.inf:
+        raise InputError("the floor area is no area", found=str(floor_area), expected="192 m2")
     runner, names, whole, steps = _prepared(blueprint, folder, steps, horizon, **more)
     begins = begins_of(whole)
     if isinstance(plant, str):
@@ -107,7 +113,7 @@ def control(
     notes += () if log is None else unserved(log)
     if linked is not None and isinstance(linked.plant, Connected):
         linked.plant.close()
-    return replace(loop, notes=tuple(notes), plant=log)
+    return replace(loop, notes=tuple(notes), plant=log, floor_area=area)
 
 
 def read_actual(actual: Sequence[Path], *given: Any, end: End) -> None:

@@ -196,6 +196,10 @@ def _grid(site: Built, unit: Unit) -> None:
             name, text = f"{unit.name}.{way}_price", f"{currency}/kWh"
             site.series[name] = unit.number(written, text)
             site.names[name] = Name(Signal(text, "disturbance"), reads=name)
+    if unit.given("emission_factor"):
+        factor = f"{unit.name}.emission_factor"
+        site.series[factor] = unit.series("emission_factor")
+        site.names[factor] = Name(Signal("kg/kWh", "disturbance"), reads=factor)
 
 
 def _load(site: Built, unit: Unit) -> None:

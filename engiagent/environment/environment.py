@@ -1,6 +1,6 @@
 """A site that runs: a plant file with the physics of its components, in steps of any length."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +14,7 @@ from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.environment.building import RESIDUAL, Built, build
 from engiagent.environment.interface import Signal, Values
 from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run
+from engiagent.environment.wear import Ageing, Fading
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.models.systems.system import Simulation
@@ -34,13 +35,19 @@ class Environment:
     done is in the answer under the name of the action. Machines whose output is not set are asked
     for what their bus leaves, in the order of the file; the grid takes the rest.
 
-    ``blueprint``, ``folder``: the plant, and where its data files lie. Raises InputError for a
-    component that has no physics that runs, by name.
+    ``blueprint``, ``folder``: the plant, and where its data files lie. ``ageing``: by battery how
+    its capacity fades in a run, as :func:`~engiagent.environment.wear.read_ageing` has it. Raises
+    InputError for a component that has no physics that runs, by name.
     """
 
-    def __init__(self, blueprint: Blueprint, folder: Path | None = None) -> None:
+    def __init__(
+        self, blueprint: Blueprint, folder: Path | None = None, ageing: Ageing | None = None
+    ) -> None:
         self.blueprint, self.folder = blueprint, folder
         self.built: Built = build(blueprint, folder)
+        self._fading = Fading(self.built.units, ageing or {})
+        for name in ageing or {}:
+            self.built.seen(f"{name}.capacity_loss", "1", f"{name}.faded")
         self.signals: Mapping[str, Signal] = {n: s.signal for n, s in self.built.names.items()}
         self._names = names = self.built.names
         self._reads = [(n, s.reads) for n, s in names.items() if s.reads is not None]
@@ -48,13 +55,17 @@ class Environment:
         self._driven = {name: str(s.writes or s.reads) for name, s in driven.items()}
         # On a bus of cold what takes gives heat, so that what is left over is what lacks.
         self._cold = {unit.connections.get("cooling_bus") for unit in self.built.units}
-        self._prices = [name for name, s in driven.items() if s.writes is None]
+        self._stated = [name for name, s in driven.items() if s.writes is None]
+        self._prices = [name for name in self._stated if name.endswith("_price")]
+        self._emitting = [
+            name.partition(".")[0] for name in self._stated if name not in self._prices
+        ]
         edges = np.concatenate(([0.0], np.cumsum(self.built.units[0].hours))) * 3600.0
         self.duration = float(edges[-1])
         self._forcing = Forcing(edges[:-1], self.built.series)
         self.imbalance = 0.0
         self.number = 0
-        self.initialize(float(self.built.units[0].hours[0]) * 3600.0)
+        self.initialize(min(float(self.built.units[0].hours[0]), 1.0) * 3600.0)
 
     @classmethod
     def load(cls, path: str | Path) -> "Environment":
@@ -93,6 +104,7 @@ class Environment:
             given[str(known.reads)] = value
         self.number, self.imbalance = 0, 0.0
         self._simulation.reset(given)
+        self._fading.start(self._simulation.state())
         return self._seen(self._simulation.state())
 
     def ahead(self, steps: int = 0) -> dict[str, float]:
@@ -115,7 +127,7 @@ class Environment:
             )
         actions: dict[str, float] = {}
         driven = {name: values[k] for name, values in self._series.items()}
-        prices = {name: driven.pop(name) for name in self._prices}
+        stated = {name: driven.pop(name) for name in self._stated}
         for name, known in self._names.items():
             signal = known.signal
             if name in inputs and known.writes is not None:
@@ -127,14 +139,16 @@ class Environment:
         if odd:
             takes = [n for n, s in self.signals.items() if s.role in ("action", "disturbance")]
             raise InputError(f"there is no input {odd[0]!r}", expected=nearest(odd[0], takes))
+        driven |= {f"{name}.faded": share for name, share in self._fading.lost.items()}
         done = self._simulation.step(actions, driven)
+        self._fading.follow(done.state, self.seconds / 3600.0)
         self.number += 1
         # The largest imbalance of a module, relative to what enters or leaves, or 1 kW. [-]
         scale = max(1.0, *map(abs, (*done.entered.values(), *done.left.values())))
         self.imbalance = max(self.imbalance, float(max(map(abs, done.imbalances.values())) / scale))
         signs = {bus: 1.0 if bus in self._cold else -1.0 for bus in done.residuals}
         lacks = {f"{RESIDUAL}{b}": signs[b] * float(v) for b, v in done.residuals.items()}
-        return self._seen({**done.outputs, **done.state, **lacks, **prices})
+        return self._seen({**done.outputs, **done.state, **lacks, **stated})
 
     def _seen(self, values: Mapping[str, Any]) -> dict[str, float]:
         return {name: float(values[port]) for name, port in self._reads if port in values}
@@ -195,6 +209,12 @@ class Environment:
         total = float(np.sum(self.step_cost({n: item.values for n, item in data.items()})))
         return {"value": total, "unit": self.signals[self._prices[0]].unit.partition("/")[0]}
 
+    def emissions(self, data: "xarray.Dataset") -> dict[str, Any] | None:
+        """Return what a run emits at the grids; None where no factor is stated."""
+        grids = [name.partition(".")[0] for name in self._stated if name not in self._prices]
+        flows = (float((data[f"{g}.import"] * data[f"{g}.emission_factor"]).sum()) for g in grids)
+        return {"value": self.seconds / 3600.0 * sum(flows), "unit": "kg"} if grids else None
+
     def step_cost(self, values: Mapping[Any, Any]) -> Any:
         """Return what the energy of a step costs at the grids, from its values by name."""
         total: Any = 0.0
@@ -213,15 +233,3 @@ class Environment:
     def begins(self) -> TimeAxis | None:
         """The axis of its periods, at whose beginning the first step begins."""
         return self.built.units[0].periods.root.axis
-
-
-def unserved(data: "xarray.Dataset", before: str = "") -> Iterator[str]:
-    """Yield a note, after some words, on each bus where energy was taken that nothing made."""
-    edges = data["instant"].values
-    hours = np.diff(edges) / (np.timedelta64(1, "h") if edges.dtype.kind == "M" else 3600.0)
-    for name in (str(name) for name in data if str(name).endswith(".unserved")):
-        power = np.where(data[name].values > 1e-6, data[name].values, 0.0)
-        if power.any():
-            much = f"{power @ hours:.4g} kWh (up to {power.max():.4g} kW)"
-            said = f"were taken that nothing made ({name})"
-            yield f"{before}{much} {said}: costs are too low and comfort too good by that"

@@ -6,10 +6,11 @@ the slots that the checker has for it.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from engiagent.environment.exceeding import hours_of
 from engiagent.environment.interface import amount, read_yaml
 from engiagent.errors import InputError
 from engiagent.models.battery import lost_share
@@ -44,25 +45,47 @@ def read_ageing(path: Path) -> dict[str, dict[str, float]]:
     return found
 
 
+class Fading:
+    """The share of its capacity that each battery has lost so far in a run, anew after each day."""
+
+    def __init__(self, units: Sequence[Unit], ageing: Ageing) -> None:
+        batteries = {unit.name: unit for unit in units if unit.model == "battery"}
+        for name in ageing:
+            if name not in batteries:
+                said = f"there is no battery {name!r} to age"
+                raise InputError(said, expected=nearest(name, batteries))
+        self.ageing = ageing
+        self._full = {name: batteries[name].need("energy_capacity") for name in ageing}
+
+    def start(self, state: Mapping[str, float]) -> None:
+        """Begin a run with new batteries, from the contents by full port name. [kWh]."""
+        self.lost, self._clock = dict.fromkeys(self._full, 0.0), 0.0
+        self._turns = {n: ([state[f"{n}.energy"] / full], [0.0]) for n, full in self._full.items()}
+
+    def follow(self, state: Mapping[str, float], hours: float) -> None:
+        """Take note of the contents after a step; of a rise or a fall the ends alone matter."""
+        days, self._clock = (self._clock + 1e-6) // 24.0, self._clock + hours
+        for name, (levels, times) in self._turns.items():
+            level = state[f"{name}.energy"] / self._full[name]
+            if len(levels) > 1 and (levels[-1] - levels[-2]) * (level - levels[-1]) >= 0.0:
+                levels.pop(), times.pop()
+            levels.append(level)
+            times.append(self._clock)
+            if (self._clock + 1e-6) // 24.0 > days:
+                found = lost_share(np.clip(levels, 0.0, 1.0), np.diff(times), **self.ageing[name])
+                self.lost[name] = min(float(found[-1]), 1.0)
+
+
 def wear(
     units: Sequence[Unit], data: "xarray.Dataset", ageing: Ageing
 ) -> dict[str, dict[str, float | None]]:
     """Return by battery what a run did to it.
 
     Returns ``throughput``, the energy that it gave [kWh]; ``full_cycles``, that over its capacity;
-    and ``capacity_lost``, the share of its capacity, None where nothing says how it ages. Raises
-    InputError for ageing of what is no battery.
+    and ``capacity_lost``, the share of its capacity, None where nothing says how it ages.
     """
-    batteries = {unit.name: unit for unit in units if unit.model == "battery"}
-    for name in ageing:
-        if name not in batteries:
-            said = f"there is no battery {name!r} to age"
-            raise InputError(said, expected=nearest(name, batteries))
-    steps: Any = np.diff(data["instant"].values)  # of stamps, or of seconds
-    dated = np.issubdtype(steps.dtype, np.timedelta64)
-    hours = steps / np.timedelta64(1, "h") if dated else steps / 3600.0
-    found: dict[str, dict[str, float | None]] = {}
-    for name, unit in batteries.items():
+    hours, found = hours_of(data), dict[str, dict[str, float | None]]()
+    for name, unit in ((unit.name, unit) for unit in units if unit.model == "battery"):
         full = unit.need("energy_capacity")
         given = float(np.sum(data[f"{name}.discharge"].values * hours))
         share = np.clip(data[f"{name}.state_of_charge"].values / full, 0.0, 1.0)

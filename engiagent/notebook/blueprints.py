@@ -160,7 +160,7 @@ def study(kind: str, blueprint: Blueprint, texts: Sequence[str], given: dict[str
 
 def control(blueprint: Blueprint, steps: int | None, given: dict[str, Any]) -> ClosedLoop:
     """Close the loop of a blueprint; see ``Blueprint.control``."""
-    own = {name: given.pop(name) for name in _OF_A_LOOP if name in given}
+    own = {name: given.pop(name) for name in (*_OF_A_LOOP, "floor_area") if name in given}
     progress, home = given.pop("progress", True), blueprint.home
     with Shown(home.name) as shown:
 

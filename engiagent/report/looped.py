@@ -101,13 +101,12 @@ def _times(loop: ClosedLoop) -> Iterator[Fact]:
 
 
 def _compared(loop: ClosedLoop, rivals: Mapping[str, tuple[Figure, ...]]) -> DataTable:
-    columns = [
-        {(f.name, f.component): f for f in found} for found in (loop.assessment, *rivals.values())
-    ]
+    judged = (loop.assessment, *rivals.values())
+    columns = [{(f.name, f.component or f.bus): f for f in found} for found in judged]
     first = {key: figure for column in reversed(columns) for key, figure in column.items()}
     rows = [
         (
-            Cell(figure_name(figure.name), note=figure.component or ""),
+            Cell(figure_name(figure.name), note=figure.component or figure.bus or ""),
             *(
                 Cell(words.quantity(c[key].value, figure.unit, 5) if key in c else "–")
                 for c in columns

@@ -20,6 +20,7 @@ by side, each as here from a load with flexibility and a reference load without.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -33,7 +34,7 @@ from engiagent.blueprint.timeaxis import Floats, TimeAxis
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components.fragment import buses_of
 from engiagent.run.keyfigures import Figure, key_figures
-from engiagent.run.planvalues import PlanEvaluator, plan_series
+from engiagent.run.planvalues import MissingValuesError, PlanEvaluator, plan_series
 from engiagent.solvers.arrays import AnySolution, NamedArray, SolutionArrays
 
 Mask = npt.NDArray[np.bool_]
@@ -63,6 +64,7 @@ class Scenario:
     def of(cls, name: str, elaboration: Elaboration, solution: AnySolution) -> "Scenario":
         """Return what a solution says: a plan, or a record as :func:`as_solution` reads it."""
         figures = [*energy_costs(elaboration, solution), *key_figures(elaboration, solution).all]
+        figures += _unrecorded_emissions(elaboration, solution)
         figures = [f for f in figures if f.horizon is None]
         series = {s.key: s for s in plan_series(elaboration, solution)}
         power: dict[str, Floats] = {}
@@ -288,6 +290,19 @@ def energy_costs(elaboration: Elaboration, solution: AnySolution) -> Iterator[Fi
                 continue
             unit = str(elaboration.symbols[items[0].name].unit)
             yield Figure("energy_cost", round(total, 9) + 0.0, unit, part.name)
+
+
+def _unrecorded_emissions(elaboration: Elaboration, solution: AnySolution) -> Iterator[Figure]:
+    """Yield what grids emit by an import that a plant shows without what it emits."""
+    evaluator = PlanEvaluator(elaboration, solution)
+    for item in elaboration.core.expressions:
+        owner, _, word = (item.quantity or "").rpartition(".")
+        if word == "emissions" and len(item.index) == 1 and item.name not in solution:
+            axis = elaboration.index_set(elaboration.binders(item.index)[0].set).root.axis
+            assert axis is not None  # emissions have a period
+            with suppress(MissingValuesError):
+                flow = _evaluated(elaboration, evaluator, item)
+                yield Figure("emissions", float(flow @ axis.steps), "kg", owner)
 
 
 def _costs(elaboration: Elaboration, grid: str, way: str) -> Iterator[ExpressionDef]:

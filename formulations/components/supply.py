@@ -22,7 +22,8 @@ def grid(reader: Reader) -> None:
     the bus is limited: import cannot exceed all demands and the export together, export cannot
     exceed all supplies and the import. With ``exclusive_on`` a binary variable on that set keeps
     one of the two at zero, and the other one then no longer counts in these limits. With prices the
-    connection declares what import costs and what export earns, the latter as a negative cost.
+    connection declares what import costs and what export earns, the latter as a negative cost, and
+    with a factor what import emits.
     """
     over = reader.exclusive_set()
     stated = {way: reader.optional(f"{way}_power_max") for way in ("import", "export")}
@@ -38,6 +39,9 @@ def grid(reader: Reader) -> None:
         if reader.given(f"{way}_price"):
             text = f"{sign}{reader.text(f'{way}_price')}*{reader.name}_{way}[t]*dt(t)"
             reader.expression(f"{way}_cost", text, meaning)
+    if reader.given("emission_factor"):
+        emitted = f"{reader.text('emission_factor')}*{reader.name}_import[t]"
+        reader.expression("emissions", emitted, "carbon dioxide of import from {}")
     if over is None:
         return
     into, out = (most or _implied(reader, way, None, True) for way, most in stated.items())

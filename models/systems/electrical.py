@@ -1,5 +1,6 @@
 """Electrical units as modules: grid, load, battery, generator, vehicle."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -61,6 +62,7 @@ def battery(
 
     The ``loss`` of a converter, which has one direction at a time, comes out of the store. In the
     thermal domain it is a store of heat, or of ``cold``: what fills it is then heat that it gives.
+    Of the capacity the share ``faded`` is gone; what is stored above the rest leaves as heat.
     """
 
     @cache
@@ -68,20 +70,26 @@ def battery(
         decay, gain = unit.coefficients(np.array([hours]))
         return float(decay[0]), float(gain[0])
 
+    @cache
+    def aged(faded: float) -> Battery:
+        most = (1.0 - faded) * unit.energy_capacity
+        limits = min(unit.minimum_energy, most), min(unit.upper_energy, most)
+        return replace(unit, minimum_energy=limits[0], maximum_energy=limits[1]) if faded else unit
+
     def lost(into: float, out: float) -> float:
         return 0.0 if loss is None else float(loss.loss(abs(into - out)))
 
     def possible(state: Values, inputs: Values, hours: float) -> Values:
         decay, gain = rates(hours)
-        wanted = inputs["charge"], inputs["discharge"]
+        wanted, now = (inputs["charge"], inputs["discharge"]), aged(inputs["faded"])
         content = decay * state["energy"]
         if loss is None:
-            into, out = unit.possible(*wanted, content, gain)
+            into, out = now.possible(*wanted, content, gain)
             return {"charge": into, "discharge": out}
         into, out = wanted
         for _ in range(LOSS_ROUNDS):  # the loss is that of the powers which it leaves room for
             before = into, out
-            into, out = unit.possible(*wanted, content, gain, lost(into, out))
+            into, out = now.possible(*wanted, content, gain, lost(into, out))
             if max(abs(into - before[0]), abs(out - before[1])) < 1e-12:
                 break
         # What stands in an empty battery comes from its terminals.
@@ -93,9 +101,11 @@ def battery(
         net = unit.charge_efficiency * charge - discharge / unit.discharge_efficiency - gone
         # The standing loss is the rate times the integral of the energy over the period.
         standing = unit.self_discharge * gain * energy + (hours - gain) * net
-        away = charge - discharge - net + standing / hours
+        after = decay * energy + gain * net
+        above = max(after - aged(faded).upper_energy, 0.0) if (faded := inputs["faded"]) else 0.0
+        away = charge - discharge - net + (standing + above) / hours
         return Outcome(
-            state={"energy": decay * energy + gain * net},
+            state={"energy": after - above},
             outputs={} if loss is None else {"loss": gone},
             entered=away if cold else 0.0,
             left=0.0 if cold else away,
@@ -106,6 +116,7 @@ def battery(
         ports=(
             action("charge", "kW", domain, way="gives" if cold else "takes"),
             action("discharge", "kW", domain, way="takes" if cold else "gives"),
+            disturbance("faded", "1", default=0.0),
             observation("energy", "kWh", domain, instant=True),
             *(() if loss is None else (observation("loss", "kW", domain),)),
         ),

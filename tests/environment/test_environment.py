@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 
 from engiagent import Blueprint, Site
 from engiagent.cli.app import app
+from engiagent.environment.building import CHARGING
 from engiagent.environment.controllers import by_rules, ruled
 from engiagent.environment.environment import BALANCE, Environment
 from engiagent.environment.interface import Signal
 from engiagent.environment.running import Forcing
 from engiagent.environment.signals import Connected, Input, Output, Signals
 from engiagent.errors import InputError
+from engiagent.models.battery import lost_share
 from engiagent.text import corpus_root
 from engiagent.text.datafile import load_data_file
 from engiagent.units.words import Conventions
@@ -438,7 +440,7 @@ def test_a_loop_leaves_out_figures_of_what_its_plant_does_not_show(tmp_path: Pat
     plant = tmp_path / "house.yaml"
     plant.write_text(
         "title: House\nhorizon: {step: 1 h, periods: 12}\ncomponents:\n"
-        "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
+        "  grid: {model: grid, import_price: 0.3 EUR/kWh, emission_factor: 400 g/kWh}\n"
         "  room: {model: thermal_zone, capacitance: 3 kWh/K, resistance: 5 K/kW,\n"
         "         initial_temperature: 20 degC, ambient_temperature: 2 degC}\n"
         "  radiator: {model: emitter, heat_bus: heat, zone: room}\n"
@@ -459,4 +461,47 @@ def test_a_loop_leaves_out_figures_of_what_its_plant_does_not_show(tmp_path: Pat
     assert result.exit_code in (0, 1), result.output
     figures = {f["name"]: f["value"] for f in json.loads(result.stdout)["assessment"]}
     assert figures["energy_cost"] > 0
+    assert figures["emissions"] == pytest.approx(0.4 / 0.3 * figures["energy_cost"])
     assert "consumption" not in figures
+
+
+def test_a_battery_that_ages_holds_less_each_day_and_no_energy_is_lost(tmp_path: Path) -> None:
+    """Full at each midnight: what the faded capacity does not hold any more leaves as heat."""
+    plant, ageing, out = tmp_path / "plant.yaml", tmp_path / "ageing.yaml", tmp_path / "out"
+    plant.write_text(
+        "horizon: {start: 2026-01-10, step: 1 h, days: 20}\n"
+        "components:\n"
+        "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
+        "  battery: {model: battery, energy_capacity: 10 kWh, charge_power_max: 4 kW,\n"
+        "            discharge_power_max: 4 kW, initial_energy: 100 %, charge_efficiency: 90 %}\n"
+        "goal: {minimize: cost}\n"
+    )
+    ageing.write_text("battery: {cycles_at_full_depth: 200, cycle_exponent: 1.5}")
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(
+        'battery.discharge: {daily: {"00:00": 0 kW, "06:00": 4 kW, "12:00": 0 kW}}\n'
+        'battery.charge: {daily: {"00:00": 0 kW, "12:00": 4 kW}}\n'
+    )
+    given = ["simulate", str(plant), "--controller", str(rules), "--step", "15min", "--json"]
+    result = CliRunner().invoke(app, [*given, "--ageing", str(ageing), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["energy_imbalance"] < 1e-9
+    data = xarray.load_dataset(out / "data.nc")
+    held = data["battery.state_of_charge"].values.reshape(-1)
+    loss = data["battery.capacity_loss"].values
+    # As the checker counts them: each day the cycles so far, of 200 to the end of life at 20 %.
+    for day in range(1, 20):
+        so_far = lost_share(
+            held[: 96 * day + 1] / 10, 0.25, cycles_at_full_depth=200, cycle_exponent=1.5
+        )
+        assert loss[96 * day : 96 * day + 96] == pytest.approx(so_far[-1], abs=1e-12)
+        assert held[96 * day + 1 : 96 * day + 24] == pytest.approx(10 * (1 - so_far[-1]))
+        assert loss[96 * day] > loss[96 * day - 1]
+    assert found["batteries"]["battery"]["capacity_lost"] >= loss[-1] > 0.015
+    # What was charged is stored, given, lost in charging, or left as heat when capacity faded.
+    charged, given_back = (data[f"battery.{way}"].values.sum() / 4 for way in CHARGING)
+    shed = 0.9 * charged - given_back - (held[-1] - held[0])
+    assert shed == pytest.approx(10 * loss[-1])
+    result = CliRunner().invoke(app, ["simulate", "fmu:x.fmu", "--ageing", str(ageing)])
+    assert "--ageing needs a plant file" in result.output

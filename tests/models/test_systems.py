@@ -154,6 +154,7 @@ UNITS: dict[str, Module] = {
     "cooling coil": thermal.emitter(2.0, cooling=True),
 }
 WITHIN = {"leaving": (6, 8), "sink": (30, 45), "source": (0, 10), "cop": (2, 4), "water": (30, 60)}
+WITHIN |= {"faded": (0, 0.5)}
 
 
 @pytest.mark.parametrize("name", UNITS)

@@ -12,6 +12,14 @@ from engiagent.verify.values import Floats
 SERVES = {"heat_bus": "heat", "cooling_bus": "cooling"}
 
 
+def _grid(unit: Unit) -> Run:
+    """Keep what the plan draws; what that emits is recomputed."""
+    if not unit.given("emission_factor"):
+        return Run()
+    emitted = unit.series("emission_factor") * unit.decision("import")
+    return Run(results=(unit.result("emissions", emitted, "its import"),))
+
+
 def _emitter(unit: Unit) -> Run:
     """Keep what the plan gives to the zone; it is at least 0 and at most the limit."""
     words = [word for bus, word in SERVES.items() if bus in unit.connections] or [*SERVES.values()]
@@ -117,9 +125,11 @@ def _job(unit: Unit) -> Run:
 
 ENTRIES = {
     "grid": Entry(
+        _grid,
         limits=(("import", "import_power_max"), ("export", "export_power_max")),
         supplies={"bus": "import"},
         demands={"bus": "export"},
+        only_with={"emissions": ("emission_factor",)},
     ),
     "load": Entry(demands={"bus": "power"}),
     "emitter": Entry(_emitter, demands=SERVES, serves=SERVES),

@@ -120,12 +120,17 @@ def details(text: str, currency: str | None) -> list[str]:
     return [_detail(name, MODELS[name]).replace("EUR", currency or "money") for name in likely]
 
 
+# Conversations were recorded before there were these.
+_LATER: Final = {"grid": ("emission_factor", "emissions")}
+
+
 @cache
 def _distinctive() -> Mapping[str, Mapping[str, float]]:
     """Return the beginnings of words that speak for each model, with how much they say."""
     words = {}
     for name, model in MODELS.items():
-        said = " ".join([name.replace("_", " ") * 2, model.summary, *model.slots]).lower()
+        slots = (slot for slot in model.slots if slot not in _LATER.get(name, ()))
+        said = " ".join([name.replace("_", " ") * 2, model.summary, *slots]).lower()
         found = (w for w in _WORD.findall(said.replace("_", " ")) if w not in _COMMON)
         words[name] = Counter(word[:6] for word in found)
     known = Counter(word for counted in words.values() for word in counted)
@@ -139,9 +144,11 @@ def _distinctive() -> Mapping[str, Mapping[str, float]]:
 
 
 def _detail(name: str, model: Component) -> str:
-    slots = [f"{s} {known.unit}{'!' if known.required else ''}" for s, known in model.slots.items()]
+    later = _LATER.get(name, ())
+    given = [(slot, known) for slot, known in model.slots.items() if slot not in later]
+    slots = [f"{slot} {known.unit}{'!' if known.required else ''}" for slot, known in given]
     options = [" ".join([o, *(["|".join(w)] if w else [])]) for o, w in model.options.items()]
-    series = [f"{name} {quantity.unit}" for name, quantity in model.quantities.items()]
+    series = [f"{word} {q.unit}" for word, q in model.quantities.items() if word not in later]
     parts = [
         ", ".join(slots),
         f"connections {', '.join(model.connections)}" if model.connections else "",

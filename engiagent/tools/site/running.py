@@ -13,7 +13,8 @@ import numpy as np
 
 from engiagent.blueprint import Blueprint
 from engiagent.control import control
-from engiagent.environment.environment import BALANCE, Environment, unserved
+from engiagent.environment.environment import BALANCE, Environment
+from engiagent.environment.exceeding import exceeded, unserved
 from engiagent.environment.running import SCHEMA, stamps_of, write_record
 from engiagent.environment.wear import wear
 from engiagent.errors import EngiagentError, InputError
@@ -108,7 +109,8 @@ def simulation_run(state: State, given: Json) -> Outcome:
     with new_folder(state.root, f"{RESULTS}/{name}") as folder:
         environment = write_plant(plant, folder)
         data, notes = _run(plant, environment, folder, given.get("seed", 0), state)
-        cost = environment.cost(data)
+        cost, ran = environment.cost(data), environment.blueprint_over(plant.periods)
+        notes += map(str, exceeded(ran, environment.folder, data))
         content: Json = {
             **{"name": name, "configuration": configuration, "steps": plant.periods},
             **{"step_seconds": environment.seconds, "cost": cost, BALANCE: environment.imbalance},
@@ -117,7 +119,7 @@ def simulation_run(state: State, given: Json) -> Outcome:
         }
         about = {"schema": SCHEMA, "plant": configuration, **content}
         about |= {"made": datetime.now().isoformat(), "document": digest(document)}
-        write_record(folder, data, plain(about), environment.blueprint_over(plant.periods))
+        write_record(folder, data, plain(about), ran)
     files = files_below(state.root, f"{RESULTS}/{name}")
     return Outcome(plain(content), {"simulation": name}, files)
 

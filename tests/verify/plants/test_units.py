@@ -52,6 +52,7 @@ PARAMETERS = {
     "curtailable_load": "power: 10, curtailable_share: 0.2",
     "shiftable_load": "power: 10, shift_up_max: 4, shift_down_max: 4, ahead_energy_max: 3",
     "job": "power: 2, duration: 2, latest: 3",
+    "grid": "emission_factor: '0.5[kg/kWh] + 0.1[kg/kWh]*pos(t)'",
 }
 MODELS = {"lossy": "battery", "aged": "battery", "v2g": "ev", "layers": "stratified_tank"}
 HEAT_35 = 0.5 * 308.15 / 35.0
@@ -78,6 +79,7 @@ def plan(
 
 
 RIGHT = [
+    ("grid", {"import": [4, 2], "export": [0, 0], "emissions": [2, 1.2]}),
     ("battery", {"charge": [50, 0], "discharge": [0, 20], "state_of_charge": [10, 55, 35]}),
     ("lossy", {"charge": [25, 0], "discharge": [0, 0], "state_of_charge": [10, 34, 33.9]}),
     ("thermal_store", {"charge": [5, 0], "discharge": [0, 5]}),
@@ -149,6 +151,7 @@ WRONG = [
     ("job", {"begin": [0, 0, 1, 0]}, "window:u"),
     ("job", {"begin": [0, 0, 0, 0]}, "done:u"),
     # a result that its decisions do not give
+    ("grid", {"import": [4, 2], "export": [0, 0], "emissions": [2, 1]}, "output:u.emissions"),
     ("genset", {"power": [0, 50, 60, 40], "fuel": [0, 16, 18.4, 13.6]}, "output:u.fuel"),
     ("chp", {"power": [50, 100], "heat": [90, 138.8888889]}, "output:u.heat"),
     ("extraction_chp", {"power": [85], "heat": [100], "fuel": [240]}, "output:u.fuel"),
