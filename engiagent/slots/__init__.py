@@ -45,6 +45,9 @@ class Slot:
     # units of other dimensions in which it may be given instead, as fuel by litres, by mass or by
     # energy; those of one component belong together by their places
     also: tuple[str, ...] = ()
+    # words of which a text has to have one for its reader to be shown the slot, and what follows
+    # from it; empty for what every reader is shown
+    topics: tuple[str, ...] = ()
 
     @property
     def series(self) -> bool:
@@ -226,8 +229,8 @@ def _slots(name: str, written: Mapping[str, Any]) -> Iterator[tuple[str, Slot]]:
             if odd:
                 known = ", ".join(f.name for f in fields(Slot))
                 raise InputError(f"{key} has {', '.join(odd)}", f"{name}.yaml", expected=known)
-            also = tuple(map(str, entry.get("also", ())))
-            yield key, Slot(**{**entry, "unit": str(entry["unit"]), "also": also})
+            lists = {word: tuple(map(str, entry.get(word, ()))) for word in ("also", "topics")}
+            yield key, Slot(**{**entry, "unit": str(entry["unit"]), **lists})
 
 
 @cache

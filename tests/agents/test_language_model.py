@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engiagent.agents.engines.exchange import Reply, Request, Tokens
 from engiagent.agents.engines.language_model import LanguageModel, packaged
-from engiagent.agents.engines.prompting import PAGES, Prompting, cards
+from engiagent.agents.engines.prompting import PAGES, Prompting, cards, details
 from engiagent.agents.engines.shortform import Quoting, in_full, in_short, marked_quote
 from engiagent.agents.engines.wire import WireError, read_reply, wire_schema
 from engiagent.agents.meeting import Difference, Statement, nomenclature
@@ -364,3 +364,10 @@ class Says:
 def answered(text: str) -> Answer:
     engine = LanguageModel(Says(text), packaged())
     return engine.ask(question("analyse", PROBLEM))
+
+
+@pytest.mark.parametrize("said", ["", "at most 4 t of CO2", "Emissions stay below 4 t"])
+def test_what_a_grid_emits_is_shown_to_whom_a_text_speaks_of_it(said: str) -> None:
+    [grid] = [d for d in details(f"The grid is a connection. {said}", "EUR") if d[:5] == "grid:"]
+    assert ("emission_factor kg/kWh" in grid) == ("emissions kg/h" in grid) == bool(said)
+    assert "import_price" in grid

@@ -112,16 +112,14 @@ def details(text: str, currency: str | None) -> list[str]:
 
     Prices are in the text's currency, without one in money.
     """
-    said = {word[:6] for word in _WORD.findall(text.lower())}
+    text = text.lower()
+    said = {word[:6] for word in _WORD.findall(text)}
     words = _distinctive()
     scores = {name: sum(w for word, w in words[name].items() if word in said) for name in MODELS}
     ranked = sorted(MODELS, key=lambda name: -scores[name])
     likely = (name for name in ranked[:MOST_DETAILS] if scores[name] > 0)
-    return [_detail(name, MODELS[name]).replace("EUR", currency or "money") for name in likely]
-
-
-# Conversations were recorded before there were these.
-_LATER: Final = {"grid": ("emission_factor", "emissions")}
+    shown = (_detail(name, MODELS[name], text) for name in likely)
+    return [detail.replace("EUR", currency or "money") for detail in shown]
 
 
 @cache
@@ -129,7 +127,7 @@ def _distinctive() -> Mapping[str, Mapping[str, float]]:
     """Return the beginnings of words that speak for each model, with how much they say."""
     words = {}
     for name, model in MODELS.items():
-        slots = (slot for slot in model.slots if slot not in _LATER.get(name, ()))
+        slots = (slot for slot, known in model.slots.items() if not known.topics)
         said = " ".join([name.replace("_", " ") * 2, model.summary, *slots]).lower()
         found = (w for w in _WORD.findall(said.replace("_", " ")) if w not in _COMMON)
         words[name] = Counter(word[:6] for word in found)
@@ -143,12 +141,16 @@ def _distinctive() -> Mapping[str, Mapping[str, float]]:
     }
 
 
-def _detail(name: str, model: Component) -> str:
-    later = _LATER.get(name, ())
-    given = [(slot, known) for slot, known in model.slots.items() if slot not in later]
+def _detail(name: str, model: Component, text: str) -> str:
+    named = [known.topics for known in model.slots.values() if known.topics]
+    silent = {
+        word for words in named if not any(w.lower() in text for w in words) for word in words
+    }
+    given = [(slot, known) for slot, known in model.slots.items() if not silent & {*known.topics}]
     slots = [f"{slot} {known.unit}{'!' if known.required else ''}" for slot, known in given]
     options = [" ".join([o, *(["|".join(w)] if w else [])]) for o, w in model.options.items()]
-    series = [f"{word} {q.unit}" for word, q in model.quantities.items() if word not in later]
+    quantities = [pair for pair in model.quantities.items() if not pair[0].startswith((*silent,))]
+    series = [f"{word} {quantity.unit}" for word, quantity in quantities]
     parts = [
         ", ".join(slots),
         f"connections {', '.join(model.connections)}" if model.connections else "",
