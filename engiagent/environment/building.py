@@ -51,7 +51,8 @@ class Built:
     """A site on its way to a system, and the names that its document has for the ports.
 
     ``series`` are disturbances over the periods of the plant by full port name, ``followers``
-    machines that serve what their bus leaves.
+    machines that serve what their bus leaves, ``wires`` signals that inputs read, ``prices`` of
+    which quantity each price is, with the sign of its cost.
     """
 
     units: Sequence[Unit]
@@ -61,6 +62,8 @@ class Built:
     followers: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     names: dict[str, Name] = field(default_factory=dict)
     series: dict[str, Floats] = field(default_factory=dict)
+    wires: dict[str, str] = field(default_factory=dict)
+    prices: dict[str, tuple[str, float]] = field(default_factory=dict)
 
     @cached_property
     def system(self) -> System:
@@ -78,14 +81,15 @@ class Built:
             )
             for bus, members in self.members.items()
         )
-        return System(modules=self.modules, buses=tuple(buses))
+        wires = {full: str(self.names[read].reads) for full, read in self.wires.items()}
+        return System(modules=self.modules, buses=tuple(buses), wires=wires)
 
     def join(self, unit: Unit, port: str, connection: str, *, asked: str | None = None) -> None:
         """Put a flow on the bus that a connection names; else on one of its own."""
         bus = unit.connections.get(connection)
         full = f"{unit.name}.{port}"
         domain: Domain = next(p.domain for p in self.modules[unit.name].ports if p.name == port)
-        self.put(bus, full, domain)
+        self.put(bus, full, _domain(self, unit)[0] if domain == "information" else domain)
         if asked is not None and bus not in (None, "none"):
             self.followers.setdefault(str(bus), []).append((f"{unit.name}.{asked}", full))
 
@@ -96,6 +100,9 @@ class Built:
             self.modules[bus] = surroundings(domain)
             self.members[bus] = [f"{bus}.exchange"]
         bus = str(bus)
+        if domain in ("electrical", "fuel"):  # a gas engine drives as a motor does
+            fuels = {unit.connections.get("fuel_bus") for unit in self.units}
+            domain = "fuel" if bus in fuels else "electrical"
         known = self.domains.setdefault(bus, domain)
         if known != domain:
             raise InputError(f"the bus {bus} is {known}, {full} is {domain}")
@@ -123,6 +130,17 @@ class Built:
         """Name flows [kW] of a unit that go by the words of their ports."""
         for word in words:
             self.seen(f"{unit.name}.{word}", "kW", f"{unit.name}.{word}")
+
+    def priced(self, unit: Unit, slot: str, word: str, sign: float = 1.0) -> None:
+        """Show the price of a quantity; it drives nothing and is there for who decides."""
+        written = unit.parameters.get(slot)
+        if written is not None:
+            goal = unit.plant.bench.declarations.core.objective_function
+            text = f"{(goal.unit or 'EUR')[:3] if goal is not None else 'EUR'}/kWh"
+            name = f"{unit.name}.{slot}"
+            self.series[name] = unit.number(written, text)
+            self.names[name] = Name(Signal(text, "disturbance"), reads=name)
+            self.prices[name] = (f"{unit.name}.{word}", sign)
 
     def given(self, unit: Unit, slot: str, port: str | None = None) -> None:
         """Let the series of a slot drive a disturbance; outside it goes by its slot."""
@@ -179,23 +197,16 @@ def _domain(site: Built, unit: Unit) -> tuple[Domain, bool]:
     }
     if ports & {"heat_bus", "cooling_bus"}:
         return "thermal", "cooling_bus" in ports and "heat_bus" not in ports
-    return "electrical", False
+    return "fuel" if "fuel_bus" in ports else "electrical", False
 
 
 def _grid(site: Built, unit: Unit) -> None:
     domain, _ = _domain(site, unit)
     site.modules[unit.name] = electrical.grid(domain)
     site.join(unit, "exchange", "bus")
-    goal = unit.plant.bench.declarations.core.objective_function
-    currency = (goal.unit or "EUR")[:3] if goal is not None else "EUR"
-    for way in ("import", "export"):
+    for way, sign in (("import", 1.0), ("export", -1.0)):
         site.shown(unit, way)
-        written = unit.parameters.get(f"{way}_price")
-        if written is not None:
-            # A price drives nothing; it is there for who decides.
-            name, text = f"{unit.name}.{way}_price", f"{currency}/kWh"
-            site.series[name] = unit.number(written, text)
-            site.names[name] = Name(Signal(text, "disturbance"), reads=name)
+        site.priced(unit, f"{way}_price", way, sign)
 
 
 def _load(site: Built, unit: Unit) -> None:
@@ -203,6 +214,68 @@ def _load(site: Built, unit: Unit) -> None:
     site.modules[unit.name] = electrical.load(domain, cold=cold)
     site.given(unit, "power")
     site.join(unit, "power", "bus")
+
+
+_WAYS: Final = {
+    "curtailable_load": {"down": "unmet"},
+    "shiftable_load": {"up": "shift_up", "down": "shift_down"},
+}
+"""By model: what changes a demand, and the decision that it is."""
+
+
+def _flexible(site: Built, unit: Unit) -> None:
+    ways, name = _WAYS[unit.model], unit.name
+    ends = (
+        unit.largest(f"{w}_energy_max") if "up" in ways else np.inf for w in ("ahead", "delayed")
+    )
+    ahead, delayed = ends
+    _uncooled(site, unit, electrical.flexible_load(ahead, delayed))
+    demand = unit.series("power")
+    site.driven(unit, "demand", "kW", f"{name}.demand", demand)
+    site.series[f"{name}.up_max"] = np.zeros(unit.periods.size)
+    for way, word in ways.items():
+        most = (
+            unit.series(f"{word}_max")
+            if "up" in ways
+            else unit.series("curtailable_share") * demand
+        )
+        site.series[f"{name}.{way}_max"] = most
+        site.action(f"{name}.{word}", most.max(), writes=f"{name}.{way}", reads=f"{name}.{way}")
+    if "up" in ways:
+        signal = Signal("kWh", "state", None, -delayed, ahead)
+        site.names[f"{name}.shifted_energy"] = Name(signal, reads=f"{name}.shifted_energy")
+    else:
+        site.priced(unit, "lost_load_value", "unmet")
+
+
+def _job(site: Built, unit: Unit) -> None:
+    latest = unit.single("latest")
+    window = unit.need("earliest"), float(unit.hours.sum()) if latest is None else latest
+    power, hours, runs = (unit.need(slot) for slot in ("power", "duration", "runs"))
+    _uncooled(site, unit, electrical.job(power, hours, window, round(runs)))
+    site.action(f"{unit.name}.begin", 1.0, unit="1", rest=1.0)
+
+
+def _uncooled(site: Built, unit: Unit, module: Module) -> None:
+    """Add a demand on a bus of anything but cold."""
+    if _domain(site, unit)[1]:
+        raise InputError(f"{unit.name} is a {unit.model} on a bus of cold", expected="a load")
+    site.modules[unit.name] = module
+    site.join(unit, "power", "bus")
+    site.shown(unit, "power")
+
+
+def _demand_response(site: Built, unit: Unit) -> None:
+    site.modules[unit.name] = electrical.demand_response()
+    for way in ("import", "export"):
+        site.wires[f"{unit.name}.{way}"] = f"{unit.connections['grid']}.{way}"
+    for slot in ("event", "baseline"):
+        site.given(unit, slot)
+    most = unit.slot("reduction_max")
+    most = np.maximum(unit.series("baseline"), 0.0) if most is None else most
+    site.series[f"{unit.name}.reduction_max"] = most
+    site.shown(unit, "reduction")
+    site.priced(unit, "reward", "reduction", -1.0)
 
 
 _AVAILABLE: Final[Mapping[str, Callable[[Unit], Any]]] = {
@@ -404,6 +477,51 @@ def _chp(site: Built, unit: Unit) -> None:
     site.shown(unit, "heat", "fuel")
 
 
+def _genset(site: Built, unit: Unit) -> None:
+    base = generators.fuel_unit(unit)
+    model, name = generators.genset(unit, base), unit.name
+    powers, rates = unit.table("fuel_power"), unit.table("fuel_rate", f"{base}/h")
+    count = round(unit.need("count"))
+    known, piped = base == "kWh" or unit.given("heating_value"), "fuel_bus" in unit.connections
+    if piped and not known:
+        raise InputError(f"{name} has no heating_value", expected="kWh/l, for the fuel bus")
+
+    def rate(power: float) -> float:
+        if powers is None or rates is None:
+            return float(model.fuel_rate(power, True))
+        return float(np.interp(power, powers, rates))
+
+    first = unit.single("initial_power") if unit.given("initial_power") else None
+    site.modules[name] = electrical.generating_set(
+        model,
+        rate,
+        count=count,
+        before=(unit.single("initially_on") or 0.0, first),
+        heating_value=model.heating_value if known else None,
+        fuel_bus=piped,
+    )
+    site.action(f"{name}.power", count * model.rated_power, writes=f"{name}.load")
+    on = {"writes": f"{name}.commit", "reads": f"{name}.on"}
+    site.action(f"{name}.on", count, unit="1", rest=None, **on)
+    site.join(unit, "power", "bus")
+    if piped:
+        site.join(unit, "burnt", "fuel_bus")
+    site.seen(f"{name}.fuel", "kW" if base == "kWh" else f"{base}/h", f"{name}.fuel")
+
+
+def _turbine(site: Built, unit: Unit) -> None:
+    chp, piped = generators.turbine(unit), "fuel_bus" in unit.connections
+    site.modules[unit.name] = thermal.turbine(chp, fuel_bus=piped)
+    most = float(chp.polygon()[:, 0].max())
+    site.action(f"{unit.name}.power", chp.condensing_power_max, writes=f"{unit.name}.load")
+    site.action(f"{unit.name}.heat", most, writes=f"{unit.name}.heating")
+    site.join(unit, "power", "bus")
+    _serve(site, unit, "heat", "heating")
+    if piped:
+        site.join(unit, "fuel", "fuel_bus")
+    site.shown(unit, "fuel")
+
+
 def _fan(site: Built, unit: Unit) -> None:
     model = PartLoadFan(
         **unit.numbers("rated_flow", "rated_power"),
@@ -567,19 +685,25 @@ FAMILIES: Final[Mapping[str, Callable[[Built, Unit], None]]] = {
     "chp": _chp,
     "cooler": _converter,
     "cooling_tower": _tower,
+    "curtailable_load": _flexible,
+    "demand_response": _demand_response,
     "emitter": _emitter,
     "ev": _ev,
+    "extraction_chp": _turbine,
     "fan": _fan,
+    "genset": _genset,
     "generator_profile": _source,
     "grid": _grid,
     "heat_pump": _heat_pump,
     "heater": _converter,
     "hot_water_tank": _tank,
     "ice_tank": _thermal_store,
+    "job": _job,
     "load": _load,
     "pump": _fan,
     "pv": _source,
     "rc_network": _rc_network,
+    "shiftable_load": _flexible,
     "tank": _tank,
     "thermal_store": _thermal_store,
     "thermal_zone": _zones,

@@ -189,20 +189,20 @@ class Environment:
         return np.moveaxis(found.reshape(-1, *rows.shape[1:]), 0, axis)
 
     def cost(self, data: "xarray.Dataset") -> dict[str, Any] | None:
-        """Return what the energy of a run costs at the grids; None where no price is stated."""
+        """Return what the energy of a run costs, with lost load and less rewards.
+
+        None where no price is stated.
+        """
         if not self._prices:
             return None
         total = float(np.sum(self.step_cost({n: item.values for n, item in data.items()})))
         return {"value": total, "unit": self.signals[self._prices[0]].unit.partition("/")[0]}
 
     def step_cost(self, values: Mapping[Any, Any]) -> Any:
-        """Return what the energy of a step costs at the grids, from its values by name."""
+        """Return what the energy of a step costs, from its values by name."""
         total: Any = 0.0
-        for name in self._prices:
-            grid, _, slot = name.rpartition(".")
-            way = slot.removesuffix("_price")
-            sign = self.seconds / 3600.0 * (1.0 if way == "import" else -1.0)
-            total = total + sign * values[f"{grid}.{way}"] * values[name]
+        for name, (quantity, sign) in self.built.prices.items():
+            total = total + sign * self.seconds / 3600.0 * values[quantity] * values[name]
         return total
 
     def series(self, name: str) -> Floats:

@@ -1,10 +1,13 @@
-"""Electrical units as modules: grid, load, battery, generator, vehicle."""
+"""Electrical units as modules: grid, loads, battery, generators, vehicle."""
 
+import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
 from engiagent.models.battery import Battery, ConverterLoss
+from engiagent.models.engines import Genset
 from engiagent.models.ev import Sessions, Vehicle
 from engiagent.models.systems.system import (
     Domain,
@@ -47,6 +50,136 @@ def load(domain: Domain = "electrical", *, cold: bool = False) -> Module:
         step=lambda state, inputs, hours: Outcome(
             entered=inputs["power"] if cold else 0.0, left=0.0 if cold else inputs["power"]
         ),
+    )
+
+
+def flexible_load(ahead: float = math.inf, delayed: float = math.inf) -> Module:
+    """Return a demand that gives way: ``up`` and ``down`` change its power, within their limits.
+
+    What is done ahead of its time, or after it where that is below 0, is ``shifted_energy``, up to
+    energies ``ahead`` and ``delayed`` [kWh].
+    """
+
+    def possible(state: Values, inputs: Values, hours: float) -> Values:
+        shifted = state["shifted_energy"]
+        down = clipped(inputs["down"], min(inputs["down_max"], inputs["demand"]))
+        room = max(ahead - shifted, 0.0) / hours + down
+        up = clipped(inputs["up"], min(inputs["up_max"], room))
+        return {"up": up, "down": min(down, max(delayed + shifted, 0.0) / hours + up)}
+
+    def step(state: Values, inputs: Values, hours: float) -> Outcome:
+        net = inputs["up"] - inputs["down"]
+        power = inputs["demand"] + net
+        shifted = state["shifted_energy"] + hours * net
+        return Outcome(state={"shifted_energy": shifted}, outputs={"power": power}, left=power)
+
+    return Module(
+        ports=(
+            *(disturbance(name) for name in ("demand", "up_max", "down_max")),
+            *(action(way, default=0.0) for way in ("up", "down")),
+            observation("power", way="takes"),
+        ),
+        states=(State("shifted_energy", "kWh", 0.0),),
+        step=step,
+        possible=possible,
+    )
+
+
+def job(power: float, duration: float, window: tuple[float, float], runs: int) -> Module:
+    """Return a job that takes a ``power`` for some hours, as often as there are ``runs``.
+
+    It begins as soon as ``begin`` is 1 within the ``window`` [h] that it is done in, one at a time.
+    """
+
+    def possible(state: Values, inputs: Values, hours: float) -> Values:
+        may = state["runs"] > 0.5 and state["remaining"] < 1e-9 and inputs["begin"] >= 0.5
+        early, late = window[0] - 1e-9, window[1] - duration + 1e-9
+        return {"begin": float(may and early <= state["clock"] <= late)}
+
+    def step(state: Values, inputs: Values, hours: float) -> Outcome:
+        due = state["remaining"] + inputs["begin"] * duration
+        used = power * min(due, hours) / hours
+        after = {"clock": state["clock"] + hours, "remaining": max(due - hours, 0.0)}
+        after["runs"] = state["runs"] - inputs["begin"]
+        return Outcome(state=after, outputs={"power": used}, left=used)
+
+    start = {"clock": 0.0, "remaining": 0.0, "runs": float(runs)}
+    return Module(
+        ports=(action("begin", "1", default=1.0), observation("power", way="takes")),
+        states=tuple(State(name, "1" if name == "runs" else "h", v) for name, v in start.items()),
+        step=step,
+        possible=possible,
+    )
+
+
+def demand_response() -> Module:
+    """Return what an ``import`` less an ``export`` is below a baseline in events."""
+
+    def step(state: Values, inputs: Values, hours: float) -> Outcome:
+        below = inputs["baseline"] - inputs["import"] + inputs["export"]
+        most = inputs["event"] * inputs["reduction_max"]
+        return Outcome(outputs={"reduction": clipped(below, most)})
+
+    given = ("import", "export", "baseline", "reduction_max", "event")
+    return Module(ports=(*map(disturbance, given), observation("reduction")), step=step)
+
+
+AS_NEEDED = -1.0
+"""How many run of machines alike, where nobody decides it: as few as are enough."""
+
+
+def generating_set(
+    model: Genset,
+    rate: Callable[[float], float],
+    *,
+    count: int,
+    before: tuple[float, float | None],
+    heating_value: float | None = None,
+    fuel_bus: bool = False,
+) -> Module:
+    """Return sets alike, of whose ``load`` is asked and of which ``commit`` run.
+
+    ``rate``: the fuel of one by its power [kW], in an hour. ``before``: how many ran and with which
+    power, None where it does not limit the first. [kW] ``heating_value``: of the fuel; without it
+    no more enters than leaves as power. [kWh] Below its least power a set stands, unless committed.
+    """
+    rated, least = model.rated_power, model.minimum_load * model.rated_power
+
+    def step(state: Values, inputs: Values, hours: float) -> Outcome:
+        asked, was = inputs["load"], state["power"]
+        on = min(math.ceil(asked / rated - 1e-6), count)
+        on -= asked < on * least - 1e-6 * rated
+        if inputs["commit"] > AS_NEEDED / 2:
+            on = round(clipped(inputs["commit"], count))
+        start, stop = max(on - state["running"], 0.0), max(state["running"] - on, 0.0)
+        power = min(max(asked, on * least), on * rated)
+        if was >= 0:  # the ramps hold where a set runs in both periods
+            rise = count * model.ramp_up * hours + rated * start
+            fall = count * model.ramp_down * hours + rated * stop
+            power = max(min(power, was + rise), was - fall)
+        fuel = (on * rate(power / on) if on else 0.0) + model.start_fuel * start / hours
+        burnt = power if heating_value is None else heating_value * fuel
+        return Outcome(
+            state={"running": float(on), "power": power},
+            outputs={"on": float(on), "power": power, "fuel": fuel, "burnt": burnt},
+            entered=0.0 if fuel_bus else burnt,
+            left=burnt - power,
+        )
+
+    return Module(
+        ports=(
+            action("load"),
+            action("commit", "1", default=AS_NEEDED),
+            *(observation(name, "1") for name in ("on", "fuel")),
+            observation("power", "kW", "electrical", way="gives"),
+            observation("burnt", "kW", "fuel", way="takes" if fuel_bus else None),
+        ),
+        states=(
+            State("running", "1", before[0]),
+            State("power", "kW", -1.0 if before[1] is None else before[1]),
+        ),
+        step=step,
+        possible=lambda state, inputs, hours: {"load": clipped(inputs["load"])},
     )
 
 

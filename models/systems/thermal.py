@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from engiagent.models.buildings import HeatNetwork
-from engiagent.models.engines import PartLoadChp
+from engiagent.models.engines import ExtractionChp, PartLoadChp
 from engiagent.models.hvac.curves import Curve
 from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
 from engiagent.models.hvac.machines import Boiler, Chiller, HeatPump
@@ -296,7 +296,7 @@ def boiler(model: Boiler, *, fuel_bus: bool = False) -> Module:
         step,
         disturbance("water", "degC", "thermal"),
         observation("heat", "kW", "thermal", way="gives"),
-        observation("fuel", "kW", "electrical", way="takes" if fuel_bus else None),
+        observation("fuel", "kW", "fuel", way="takes" if fuel_bus else None),
     )
 
 
@@ -319,7 +319,41 @@ def engine(chp: PartLoadChp, *, fuel_bus: bool = False) -> Module:
         step,
         observation("power", "kW", "electrical", way="gives"),
         observation("heat", "kW", "thermal", way="gives"),
-        observation("fuel", "kW", "electrical", way="takes" if fuel_bus else None),
+        observation("fuel", "kW", "fuel", way="takes" if fuel_bus else None),
+    )
+
+
+def turbine(chp: ExtractionChp, *, fuel_bus: bool = False) -> Module:
+    """Return an extraction turbine: ``load`` and ``heating`` ask for power and heat.
+
+    In its region the heat comes first, and the power is the nearest to the load. Asked for less
+    than its least fuel gives, it stands.
+    """
+    warmest, loss = float(chp.polygon()[:, 0].max()), chp.power_loss
+    low, high = chp.condensing_power_min, chp.condensing_power_max
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        power, heat, fuel = inputs["load"], clipped(inputs["heating"], warmest), 0.0
+        if power + heat <= 0 or power + loss * heat < low - 1e-6 * high:
+            power = heat = 0.0
+        else:
+            line = chp.power_to_heat * heat + chp.back_pressure_offset
+            power = min(max(power, line, low - loss * heat, 0.0), high - loss * heat)
+            fuel = float(chp.fuel(power, heat))
+        return Outcome(
+            outputs={"power": power, "heat": heat, "fuel": fuel},
+            entered=0.0 if fuel_bus else fuel,
+            left=fuel - power - heat,
+        )
+
+    ports = (
+        *(action(name, default=0.0) for name in ("load", "heating")),
+        observation("power", "kW", "electrical", way="gives"),
+        observation("heat", "kW", "thermal", way="gives"),
+        observation("fuel", "kW", "fuel", way="takes" if fuel_bus else None),
+    )
+    return Module(
+        ports=ports, step=step, possible=_limited(dict.fromkeys(("load", "heating"), math.inf))
     )
 
 

@@ -155,14 +155,19 @@ def _engine(unit: Unit) -> Run:
     return Run((), results, (*excesses, *state.excesses))
 
 
-def _turbine(unit: Unit) -> Run:
+def turbine(unit: Unit) -> ExtractionChp:
+    """Return the model of an extraction turbine."""
     heat_max = unit.single("heat_max")
-    chp = ExtractionChp(
+    return ExtractionChp(
         **unit.numbers("condensing_power_max", "condensing_power_min", "power_loss"),
         **unit.numbers("power_to_heat", "back_pressure_offset"),
         heat_max=np.inf if heat_max is None else heat_max,
         **unit.numbers("fuel_slope", "fuel_no_load", "fuel_quadratic"),
     )
+
+
+def _turbine(unit: Unit) -> Run:
+    chp = turbine(unit)
     scale = chp.condensing_power_max
     power, heat = unit.decision("power"), unit.decision("heat")
     state = switched(unit, np.maximum(power, heat), 1e-6 * scale)
