@@ -21,7 +21,7 @@ from engiagent.models.engines import PartLoadChp
 from engiagent.models.hvac.curves import Biquadratic, Polynomial, Table, TableEfficiency
 from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
 from engiagent.models.hvac.machines import Boiler
-from engiagent.models.systems import electrical, thermal
+from engiagent.models.systems import air, electrical, thermal
 from engiagent.models.systems.system import Bus, Domain, Module, System, surroundings
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.execution import Plant
@@ -113,13 +113,14 @@ class Built:
         name: str,
         upper: float = np.inf,
         *,
+        lower: float = 0.0,
         writes: str | None = None,
         reads: str | None = None,
         unit: str = "kW",
         rest: float | None = 0.0,
     ) -> None:
         """Name an action by its port; ``reads`` is where what is done is seen."""
-        signal = Signal(unit, "action", rest, 0.0, upper)
+        signal = Signal(unit, "action", rest, lower, upper)
         self.names[name] = Name(signal, writes or name, reads or name)
 
     def seen(self, name: str, unit: str, reads: str, role: Role = "observation") -> None:
@@ -201,8 +202,8 @@ def _domain(site: Built, unit: Unit) -> tuple[Domain, bool]:
 
 
 def _grid(site: Built, unit: Unit) -> None:
-    domain, _ = _domain(site, unit)
-    site.modules[unit.name] = electrical.grid(domain)
+    domain, cold = _domain(site, unit)
+    site.modules[unit.name] = electrical.grid(domain, cold=cold)
     site.join(unit, "exchange", "bus")
     for way, sign in (("import", 1.0), ("export", -1.0)):
         site.shown(unit, way)
@@ -316,9 +317,10 @@ def _ways(site: Built, unit: Unit, connection: str, ways: tuple[str, ...] = CHAR
         site.join(unit, way, connection)
 
 
-def _content(site: Built, unit: Unit, word: str) -> None:
+def _content(site: Built, unit: Unit, word: str, most: float | None = None) -> None:
     """Name the content of a store."""
-    signal = Signal("kWh", "state", None, 0.0, unit.need("energy_capacity"))
+    most = unit.need("energy_capacity") if most is None else most
+    signal = Signal("kWh", "state", None, 0.0, most)
     site.names[f"{unit.name}.{word}"] = Name(signal, reads=f"{unit.name}.energy")
 
 
@@ -347,6 +349,37 @@ def _tank(site: Built, unit: Unit) -> None:
         site.driven(unit, "draw", "kW", f"{unit.name}.draw", tanks.draw_heat(unit))
     site.given(unit, "ambient_temperature", "ambient")
     site.seen(f"{unit.name}.temperature", "degC", f"{unit.name}.temperature", "state")
+
+
+def _two_zone_tank(site: Built, unit: Unit) -> None:
+    cold, store = tanks.cold(unit), tanks.zones(unit)
+    start = unit.need("initial_fraction") * store.energy_capacity
+    powers = {f"{way}_power_max": unit.largest(f"{way}_power_max") for way in CHARGING}
+    model = replace(store, initial_energy=start, **powers)
+    site.modules[unit.name] = electrical.battery(model, domain="thermal", cold=cold, standing=True)
+    site.series[f"{unit.name}.standing"] = np.broadcast_to(tanks.standing(unit), unit.periods.size)
+    _ways(site, unit, _BUS[cold])
+    _content(site, unit, "energy", store.energy_capacity)
+
+
+def _layered_tank(site: Built, unit: Unit) -> None:
+    model = tanks.layers_of(unit)
+    limits = {way: unit.largest(f"{way}_power_max") for way in CHARGING}
+    start, place = unit.need("initial_temperature"), tanks.heater(unit, model)
+    site.modules[unit.name] = thermal.layered_tank(model, start, place, limits)
+    _ways(site, unit, "heat_bus")
+    site.given(unit, "ambient_temperature", "ambient")
+    site.given(unit, "cold_temperature")
+    drawn = unit.given("use")
+    for slot in ("use", "use_temperature"):
+        usual = np.zeros(1) if slot == "use" else unit.series("cold_temperature")
+        series = unit.series(slot) if drawn else usual
+        site.driven(unit, slot, unit.slots[slot].unit, f"{unit.name}.{slot}", series)
+    site.seen(f"{unit.name}.temperature", "degC", f"{unit.name}.temperature", "state")
+    for k in range(1, model.layers):
+        name = f"{unit.name}.layer{k}"
+        site.seen(f"{name}.temperature", "degC", name, "state")
+    site.shown(unit, "draw", "unmet")
 
 
 def _ev(site: Built, unit: Unit) -> None:
@@ -563,6 +596,58 @@ def _emitter(site: Built, unit: Unit) -> None:
     site.put(f"{zone}.{way}", f"{unit.name}.room", "thermal")
 
 
+def _air_handler(site: Built, unit: Unit) -> None:
+    name, bands, warmest = unit.name, {}, {}
+    boxes = [other for other in site.units if other.connections.get("air_handler") == name]
+
+    def decided(
+        own: str, port: str, text: str, part: Unit, *ends: float | str, **more: Any
+    ) -> None:
+        low, high = (e if isinstance(e, float) else part.series(e) for e in ends)
+        bands[port] = low, high = float(np.min(low)), float(np.max(high))
+        given = {"writes": f"{name}.{port}", "reads": f"{name}.{port}", "rest": low, **more}
+        site.action(own, high, lower=low, unit=text, **given)
+
+    shown: Any = {"rest": None, "reads": f"{name}.supply_temperature"}
+    for word, port, text in (
+        ("supply_temperature", "set_point", "degC"),
+        ("outdoor_share", "outdoor_share", "1"),
+    ):
+        more = shown if port == "set_point" else {}
+        decided(f"{name}.{word}", port, text, unit, f"{word}_min", f"{word}_max", **more)
+    rated = unit.need("rated_flow")
+    least = unit.need("minimum_flow") * rated
+    for part in boxes or [unit]:
+        own, zone = part.name, buildings.partner(part, "zone", "thermal_zone")
+        limits = ("flow_min", "flow_max") if boxes else (least, rated)
+        decided(f"{own}.flow", f"{own}.flow", "kg/s", part, *limits)
+        warmest[own] = part.largest("discharge_temperature_max") if boxes else np.inf
+        site.wires[f"{name}.{own}.room"] = zone.names("temperature")[0]
+        site.put(f"{zone.name}.cooling", f"{name}.{own}.cooling", "thermal")
+        if boxes:
+            decided(f"{own}.reheat", f"{own}.reheat", "kW", part, 0.0, "reheat_max")
+            site.put(part.connections.get("heat_bus"), f"{name}.{own}.reheat", "thermal")
+            site.seen(f"{own}.cooling", "kW", f"{name}.{own}.cooling")
+    curve = Polynomial(machines.AFFINITY)
+    fan = PartLoadFan(rated_flow=rated, rated_power=unit.need("rated_power"), power_curve=curve)
+    coils = unit.largest("heating_power_max"), unit.largest("cooling_power_max")
+    site.modules[name] = air.air_handler(fan, least, bands, coils, warmest)
+    site.given(unit, "outdoor_temperature", "outdoor")
+    site.seen(f"{name}.flow", "kg/s", f"{name}.flow")
+    site.seen(f"{name}.mixed_temperature", "degC", f"{name}.mixed_temperature")
+    site.shown(unit, "cooling", *AIR)
+    for port, connection in AIR.items():
+        site.join(unit, port, connection)
+
+
+AIR: Final = {"heating_coil": "heat_bus", "cooling_coil": "cooling_bus", "electric_power": "bus"}
+"""Ports of an air handler by their connections."""
+
+
+def _box(site: Built, unit: Unit) -> None:
+    buildings.partner(unit, "air_handler", "air_handler")  # which blows through it
+
+
 # -- buildings ------------------------------------------------------------------------------------
 
 
@@ -607,11 +692,14 @@ def _zones(site: Built, unit: Unit) -> None:
             site.driven(zone, "gains", "kW", f"{body}.{zone.name}.gains", gains)
 
 
+_COOLING: Final = ("cooler", "chiller", "air_handler", "vav_box")
+"""Models that serve the cooling of a zone; warm air cools by less than nothing."""
+
+
 def _serving(site: Built, zone: Unit, way: str) -> bool:
     """Whether some unit heats or cools a zone."""
     return any(
-        (unit.model in ("cooler", "chiller") or "cooling_bus" in unit.connections)
-        == (way == "cooling")
+        (unit.model in _COOLING or "cooling_bus" in unit.connections) == (way == "cooling")
         for unit in site.units
         if unit.connections.get("zone") == zone.name
     )
@@ -679,6 +767,7 @@ def _network(
 
 
 FAMILIES: Final[Mapping[str, Callable[[Built, Unit], None]]] = {
+    "air_handler": _air_handler,
     "battery": _battery,
     "boiler": _boiler,
     "chiller": _chiller,
@@ -704,9 +793,12 @@ FAMILIES: Final[Mapping[str, Callable[[Built, Unit], None]]] = {
     "pv": _source,
     "rc_network": _rc_network,
     "shiftable_load": _flexible,
+    "stratified_tank": _layered_tank,
     "tank": _tank,
     "thermal_store": _thermal_store,
     "thermal_zone": _zones,
+    "two_zone_tank": _two_zone_tank,
+    "vav_box": _box,
     "wind_turbine": _source,
     "zone_5r1c": _zone_5r1c,
 }

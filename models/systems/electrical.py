@@ -28,15 +28,16 @@ LOSS_ROUNDS = 60
 """Of an iteration that ends after few: a watt more loses little of a watt more."""
 
 
-def grid(domain: Domain = "electrical") -> Module:
-    """Return a connection to the grid, which balances its bus by ``exchange``."""
+def grid(domain: Domain = "electrical", *, cold: bool = False) -> Module:
+    """Return a connection to the grid, which balances its bus by ``exchange``; also of ``cold``."""
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         taken, given = max(inputs["exchange"], 0.0), max(-inputs["exchange"], 0.0)
-        return Outcome(outputs={"import": taken, "export": given}, entered=taken, left=given)
+        entered, left = (given, taken) if cold else (taken, given)
+        return Outcome(outputs={"import": taken, "export": given}, entered=entered, left=left)
 
     ports = (
-        balance("exchange", "kW", domain, way="gives"),
+        balance("exchange", "kW", domain, way="takes" if cold else "gives"),
         observation("import", "kW", domain),
         observation("export", "kW", domain),
     )
@@ -189,11 +190,14 @@ def battery(
     loss: ConverterLoss | None = None,
     domain: Domain = "electrical",
     cold: bool = False,
+    standing: bool = False,
 ) -> Module:
     """Return a battery: ``charge`` and ``discharge`` at its terminals are actions.
 
     The ``loss`` of a converter, which has one direction at a time, comes out of the store. In the
     thermal domain it is a store of heat, or of ``cold``: what fills it is then heat that it gives.
+    With ``standing`` there is a disturbance that is lost from it, whatever its content; what would
+    be lost of an empty store, or gained by a full one, is not.
     """
 
     @cache
@@ -207,7 +211,7 @@ def battery(
     def possible(state: Values, inputs: Values, hours: float) -> Values:
         decay, gain = rates(hours)
         wanted = inputs["charge"], inputs["discharge"]
-        content = decay * state["energy"]
+        content = decay * state["energy"] - gain * inputs.get("standing", 0.0)
         if loss is None:
             into, out = unit.possible(*wanted, content, gain)
             return {"charge": into, "discharge": out}
@@ -224,9 +228,12 @@ def battery(
         charge, discharge, energy = inputs["charge"], inputs["discharge"], state["energy"]
         (decay, gain), gone = rates(hours), lost(charge, discharge)
         net = unit.charge_efficiency * charge - discharge / unit.discharge_efficiency - gone
+        if standing:
+            content = decay * energy + gain * (net - inputs["standing"])
+            net = (clipped(content, unit.upper_energy) - decay * energy) / gain
         # The standing loss is the rate times the integral of the energy over the period.
-        standing = unit.self_discharge * gain * energy + (hours - gain) * net
-        away = charge - discharge - net + standing / hours
+        decayed = unit.self_discharge * gain * energy + (hours - gain) * net
+        away = charge - discharge - net + decayed / hours
         return Outcome(
             state={"energy": decay * energy + gain * net},
             outputs={} if loss is None else {"loss": gone},
@@ -241,6 +248,7 @@ def battery(
             action("discharge", "kW", domain, way="takes" if cold else "gives"),
             observation("energy", "kWh", domain, instant=True),
             *(() if loss is None else (observation("loss", "kW", domain),)),
+            *((disturbance("standing"),) if standing else ()),
         ),
         states=(State("energy", "kWh", unit.initial_energy),),
         step=step,

@@ -1,13 +1,16 @@
 """A plan's actions, carried out one period after the other, give its own trajectory and cost."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engiagent import Site
+from engiagent import Blueprint, Site
 from engiagent.environment.environment import Environment
 from engiagent.errors import InputError
+from engiagent.models.storage import StratifiedTank
+from tests.formulations.components.test_buildings import aired, boxed
 
 PRICE = [0.2, 0.5, 0.2, 0.6, 0.3, 0.1, 0.4, 0.2]
 LOAD = [30.0, 80.0, 60.0, 90.0, 20.0, 10.0, 70.0, 40.0]
@@ -21,12 +24,13 @@ def quarter() -> Site:
     return site
 
 
-def followed(site: Site, *, least: int) -> tuple[Environment, Any, Any]:
+def followed(site: Site, *, least: int, priced: bool = True) -> tuple[Environment, Any, Any]:
     """Carry a certified plan out in the environment; compare all series and the cost.
 
-    ``least``: how many series are compared.
+    ``least``: how many series are compared. ``priced``: whether prices are slots of the grids.
     """
-    site.minimise_cost()
+    if priced:
+        site.minimise_cost()
     plan = site.solve(progress=False)
     plant = Environment(site.blueprint())
 
@@ -46,8 +50,9 @@ def followed(site: Site, *, least: int) -> tuple[Environment, Any, Any]:
         assert data[name].values == pytest.approx(series, abs=2e-5), name
     assert len(compared) >= least, list(compared)
     assert plant.imbalance < 1e-9
-    cost: Any = plant.cost(data)
-    assert cost["value"] == pytest.approx(plan.objective, abs=1e-4)
+    if priced:
+        cost: Any = plant.cost(data)
+        assert cost["value"] == pytest.approx(plan.objective, abs=1e-4)
     return plant, data, plan
 
 
@@ -152,3 +157,76 @@ def test_demands_on_a_bus_of_cold_are_refused_by_name() -> None:
     site.minimise_cost()
     with pytest.raises(InputError, match="hall is a curtailable_load on a bus of cold"):
         Environment(site.blueprint())
+
+
+AIRED: dict[str, Any] = {"rated_power": 3, "outdoor_share_min": 0.2, "minimum_flow": 0.3}
+
+
+@pytest.mark.parametrize(("site", "least"), [(aired([30, 32], **AIRED), 10), (boxed(), 16)])
+def test_air_handlers_and_boxes(site: Site, least: int) -> None:
+    _, data, plan = followed(site, least=least, priced=False)
+    assert data["plant.import"].values == pytest.approx(plan["plant.import"].values, abs=1e-5)
+
+
+def test_air_is_as_warm_as_the_coils_can_make_it() -> None:
+    """Half outdoor air at 0 degC and a room at 20 degC; 5 kW warm 1 kg/s by 4.97 K."""
+    site = Site("2026-01-10", "1 h", 2)
+    site.add("grid", "grid", bus="power", import_price=0.3)
+    site.add("heat", "grid", bus="heat", import_price=0.1)
+    site.add("hall", "thermal_zone", capacitance=500, initial_temperature=20)
+    slots: Any = {"rated_flow": 1, "rated_power": 2, "minimum_flow": 0.5, "heating_power_max": 5}
+    slots |= {"supply_temperature_min": 12, "supply_temperature_max": 35, "outdoor_temperature": 0}
+    site.add("ahu", "air_handler", bus="power", heat_bus="heat", zone="hall", **slots)
+    site.minimise_cost()
+    plant = Environment(site.blueprint())
+    wanted = {"ahu.flow": 9.0, "ahu.outdoor_share": 0.5, "ahu.supply_temperature": 30.0}
+    done = plant.step(wanted)
+    assert done["ahu.flow"] == 1.0
+    assert done["ahu.mixed_temperature"] == pytest.approx(10.0)
+    assert done["ahu.supply_temperature"] == pytest.approx(10.0 + 5.0 / 1.006)
+    assert done["heat.import"] == pytest.approx(5.0)
+    assert done["ahu.electric_power"] == 2.0
+    # Without a controller it turns over what it has to, with air that needs no coil.
+    plant.reset()
+    done = plant.step({})
+    assert (done["ahu.flow"], done["ahu.heating_coil"], done["ahu.outdoor_share"]) == (0.5, 0, 0)
+    assert done["ahu.electric_power"] == pytest.approx(2.0 / 8.0)
+
+
+@pytest.mark.parametrize("bus", ["heat", "cooling"])
+def test_a_tank_of_two_zones(bus: str) -> None:
+    site = quarter()
+    machine: Any = {"rated_capacity": 60}
+    if bus == "heat":
+        site.add("pump", "heat_pump", bus="power", heat_bus="wet", cop=3, **machine)
+    else:
+        site.add("pump", "chiller", bus="power", cooling_bus="wet", rated_cop=4, **machine)
+    site.add("houses", "load", bus="wet", power=LOAD[::-1])
+    slots: Any = {"hot_temperature": 60, "cold_temperature": 30, "initial_fraction": 0.3}
+    slots |= {"loss_conductance": 0.05, "ambient_temperature": 15 if bus == "heat" else 75}
+    site.add("tank", "two_zone_tank", **{f"{bus}_bus": "wet"}, mass=3000, **slots)
+    _, data, _ = followed(site, least=5)
+    assert data["tank.charge"].values.any()
+
+
+def test_a_tank_in_layers_is_that_of_the_checker() -> None:
+    draws: Any = {"use": 0.05, "use_temperature": 45, "cold_temperature": 10}
+    size: Any = {"mass": 300, "layers": 4, "loss_conductance": 0.002, "initial_temperature": 50}
+    site = quarter()
+    site.add("heat", "grid", bus="heat", import_price=0.1)
+    site.add("tank", "tank", heat_bus="heat", mass=300, initial_temperature=50)
+    site.minimise_cost()
+    tree = json.loads(site.blueprint().to_json())
+    component = next(c for c in tree["core_model_elements"]["components"] if c["name"] == "tank")
+    component |= {"model": "stratified_tank", "parameters": {**size, **draws}}
+    plant = Environment(Blueprint.from_dict(tree))
+    charge = np.array([4.0, 0.0, 9.0, 2.0, 0.0, 0.0, 6.0, 1.0])
+    data = plant.run(lambda now: {"tank.charge": charge[now.step], "tank.discharge": 0.5})
+    tank = StratifiedTank(mass=300, layers=4, loss_conductance=0.002)
+    heat = np.zeros((8, 4))
+    heat[:, 3], heat[:, 0] = charge, -0.5
+    path = tank.simulate([50.0] * 4, step_hours=1.0, heat=heat, **draws)
+    assert data["tank.temperature"].values == pytest.approx(path.temperature[:, 0], rel=1e-12)
+    assert data["tank.layer3.temperature"].values == pytest.approx(path.temperature[:, 3])
+    assert data["tank.unmet"].values == pytest.approx(path.missing)
+    assert plant.imbalance < 1e-9

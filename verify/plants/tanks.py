@@ -80,8 +80,7 @@ def _hot_water(unit: Unit) -> Run:
 def _two_zones(unit: Unit) -> Run:
     tank = zones(unit)
     full, hours = tank.energy_capacity, unit.hours
-    standing = _standing(unit)
-    into = unit.decision("charge") - standing
+    into = unit.decision("charge") - standing(unit)
     out = unit.decision("discharge")
     (_, claimed), (_, share) = unit.state("energy"), unit.state("fraction")
     told = claimed if claimed is not None or share is None else share * full
@@ -110,7 +109,7 @@ def zones(unit: Unit) -> Battery:
     )
 
 
-def _standing(unit: Unit) -> Floats:
+def standing(unit: Unit) -> Floats:
     """Return what a tank without anything in it loses. [kW]."""
     ambient, loss = unit.series("ambient_temperature"), unit.need("loss_conductance")
     if cold(unit):
@@ -151,7 +150,7 @@ def _tank_rows(unit: Unit) -> Iterator[ConstraintDef]:
 
 
 def _layered(unit: Unit) -> Run:
-    tank, drawn = _layers_of(unit), unit.given("use")
+    tank, drawn = layers_of(unit), unit.given("use")
     heat = _heat(unit, tank)
     _, claimed = unit.state("temperature")
     start = np.full(tank.layers, unit.start("initial_temperature", claimed))
@@ -195,7 +194,8 @@ def _extremes(unit: Unit, layers: Floats, low: float, high: float) -> Sequence[E
     ]
 
 
-def _layers_of(unit: Unit) -> StratifiedTank:
+def layers_of(unit: Unit) -> StratifiedTank:
+    """Return the model of a tank in layers."""
     count = unit.need("layers")
     if count != int(count):
         raise EvaluationError(f"{unit.name} has {count:g} layers; give a whole number")
@@ -207,12 +207,18 @@ def _layers_of(unit: Unit) -> StratifiedTank:
     )
 
 
-def _heat(unit: Unit, tank: StratifiedTank) -> Floats:
-    """Return the heat into each layer by period. [kW]."""
+def heater(unit: Unit, tank: StratifiedTank) -> int:
+    """Return the layer that heat comes into."""
     place = unit.single("heater_layer")
     layer = tank.layers - 1 if place is None else int(place)
     if not 0 <= layer < tank.layers:
         raise EvaluationError(f"the heater of {unit.name} is at layer {layer} of {tank.layers}")
+    return layer
+
+
+def _heat(unit: Unit, tank: StratifiedTank) -> Floats:
+    """Return the heat into each layer by period. [kW]."""
+    layer = heater(unit, tank)
     heat = np.zeros((unit.periods.size, tank.layers))
     heat[:, layer] += unit.decision("charge")
     out = unit.claimed("discharge")
