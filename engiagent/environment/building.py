@@ -17,10 +17,8 @@ from engiagent.environment.interface import Role, Signal
 from engiagent.errors import EngiagentError, InputError
 from engiagent.models.buildings import HeatNetwork, Node
 from engiagent.models.buildings import Link as HeatLink
-from engiagent.models.engines import PartLoadChp
-from engiagent.models.hvac.curves import Biquadratic, Polynomial, Table, TableEfficiency
-from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
-from engiagent.models.hvac.machines import Boiler
+from engiagent.models.hvac.curves import Table, TableEfficiency
+from engiagent.models.hvac.fluids import YorkCalcTower
 from engiagent.models.systems import air, electrical, thermal
 from engiagent.models.systems.system import Bus, Domain, Module, System, surroundings
 from engiagent.verify.documents import Bench, Declarations
@@ -362,26 +360,6 @@ def _two_zone_tank(site: Built, unit: Unit) -> None:
     _content(site, unit, "energy", store.energy_capacity)
 
 
-def _layered_tank(site: Built, unit: Unit) -> None:
-    model = tanks.layers_of(unit)
-    limits = {way: unit.largest(f"{way}_power_max") for way in CHARGING}
-    start, place = unit.need("initial_temperature"), tanks.heater(unit, model)
-    site.modules[unit.name] = thermal.layered_tank(model, start, place, limits)
-    _ways(site, unit, "heat_bus")
-    site.given(unit, "ambient_temperature", "ambient")
-    site.given(unit, "cold_temperature")
-    drawn = unit.given("use")
-    for slot in ("use", "use_temperature"):
-        usual = np.zeros(1) if slot == "use" else unit.series("cold_temperature")
-        series = unit.series(slot) if drawn else usual
-        site.driven(unit, slot, unit.slots[slot].unit, f"{unit.name}.{slot}", series)
-    site.seen(f"{unit.name}.temperature", "degC", f"{unit.name}.temperature", "state")
-    for k in range(1, model.layers):
-        name = f"{unit.name}.layer{k}"
-        site.seen(f"{name}.temperature", "degC", name, "state")
-    site.shown(unit, "draw", "unmet")
-
-
 def _ev(site: Built, unit: Unit) -> None:
     site.modules[unit.name] = electrical.vehicle(stores.vehicle(unit), stores.stays(unit))
     _ways(site, unit, "bus")
@@ -474,11 +452,7 @@ def _chiller(site: Built, unit: Unit) -> None:
 
 
 def _boiler(site: Built, unit: Unit) -> None:
-    curve = unit.table("efficiency_curve")
-    model = Boiler(
-        **unit.numbers("rated_capacity", "rated_efficiency", "minimum_part_load", "standby_loss"),
-        efficiency_curve=None if curve is None else Biquadratic(curve),
-    )
+    model = machines.boiler(unit)
     if (table := _part_load(unit)) is not None:
         model = replace(model, efficiency_curve=TableEfficiency(table), minimum_part_load=0.0)
     carrier = next((c for c in ("fuel_bus", "bus") if unit.connections.get(c)), None)
@@ -486,23 +460,16 @@ def _boiler(site: Built, unit: Unit) -> None:
     _machine(site, unit, module, "heat", unit.need("rated_capacity"))
     if carrier is not None:
         site.join(unit, "fuel", carrier)
-    water = np.zeros(1) if curve is None else unit.series("water_temperature")
+    curved = unit.given("efficiency_curve")
+    water = unit.series("water_temperature") if curved else np.zeros(1)
     site.driven(unit, "water_temperature", "degC", f"{unit.name}.water", water)
 
 
 def _chp(site: Built, unit: Unit) -> None:
-    load, electric, heat = (
-        unit.table(name) for name in ("load", "electric_efficiency", "thermal_efficiency")
-    )
-    if load is None or electric is None or heat is None:
-        raise InputError(f"{unit.name} has no efficiencies")
-    rated = unit.need("rated_power")
-    model = PartLoadChp(
-        rated_power=rated, load=load, electric_efficiency=electric, thermal_efficiency=heat
-    )
+    model = generators.engine(unit)
     carrier = unit.connections.get("fuel_bus")
     site.modules[unit.name] = thermal.engine(model, fuel_bus=carrier is not None)
-    site.action(f"{unit.name}.power", rated, writes=f"{unit.name}.load")
+    site.action(f"{unit.name}.power", model.rated_power, writes=f"{unit.name}.load")
     site.join(unit, "power", "bus")
     _serve(site, unit, "heat", "heating")
     if carrier is not None:
@@ -556,10 +523,7 @@ def _turbine(site: Built, unit: Unit) -> None:
 
 
 def _fan(site: Built, unit: Unit) -> None:
-    model = PartLoadFan(
-        **unit.numbers("rated_flow", "rated_power"),
-        power_curve=Polynomial(unit.table("power_curve") or machines.AFFINITY),
-    )
+    model = machines.fan(unit)
     most = unit.need("rated_flow")
     count = _several(site, unit, thermal.fan(model, unit.need("minimum_flow")), most)
     site.action(f"{unit.name}.flow", count * most, writes=f"{unit.name}.load", unit="kg/s")
@@ -605,7 +569,7 @@ def _air_handler(site: Built, unit: Unit) -> None:
     ) -> None:
         low, high = (e if isinstance(e, float) else part.series(e) for e in ends)
         bands[port] = low, high = float(np.min(low)), float(np.max(high))
-        given = {"writes": f"{name}.{port}", "reads": f"{name}.{port}", "rest": low, **more}
+        given: Any = {"writes": f"{name}.{port}", "reads": f"{name}.{port}", "rest": low, **more}
         site.action(own, high, lower=low, unit=text, **given)
 
     shown: Any = {"rest": None, "reads": f"{name}.supply_temperature"}
@@ -628,10 +592,8 @@ def _air_handler(site: Built, unit: Unit) -> None:
             decided(f"{own}.reheat", f"{own}.reheat", "kW", part, 0.0, "reheat_max")
             site.put(part.connections.get("heat_bus"), f"{name}.{own}.reheat", "thermal")
             site.seen(f"{own}.cooling", "kW", f"{name}.{own}.cooling")
-    curve = Polynomial(machines.AFFINITY)
-    fan = PartLoadFan(rated_flow=rated, rated_power=unit.need("rated_power"), power_curve=curve)
     coils = unit.largest("heating_power_max"), unit.largest("cooling_power_max")
-    site.modules[name] = air.air_handler(fan, least, bands, coils, warmest)
+    site.modules[name] = air.air_handler(machines.fan(unit), least, bands, coils, warmest)
     site.given(unit, "outdoor_temperature", "outdoor")
     site.seen(f"{name}.flow", "kg/s", f"{name}.flow")
     site.seen(f"{name}.mixed_temperature", "degC", f"{name}.mixed_temperature")
@@ -793,7 +755,6 @@ FAMILIES: Final[Mapping[str, Callable[[Built, Unit], None]]] = {
     "pv": _source,
     "rc_network": _rc_network,
     "shiftable_load": _flexible,
-    "stratified_tank": _layered_tank,
     "tank": _tank,
     "thermal_store": _thermal_store,
     "thermal_zone": _zones,

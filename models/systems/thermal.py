@@ -18,7 +18,7 @@ from engiagent.models.hvac.curves import Curve
 from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
 from engiagent.models.hvac.machines import Boiler, Chiller, HeatPump
 from engiagent.models.ranges import Floats, ParameterError
-from engiagent.models.storage import MixedTank, StratifiedTank
+from engiagent.models.storage import MixedTank
 from engiagent.models.systems.system import (
     Module,
     Outcome,
@@ -433,42 +433,5 @@ def tank(
         states=(State("temperature", "degC", initial),),
         step=step,
         stored=lambda state: float(model.energy(state["temperature"])),
-        possible=_limited(limits),
-    )
-
-
-def layered_tank(
-    model: StratifiedTank, initial: float, heater: int, limits: Mapping[str, float]
-) -> Module:
-    """Return a tank in layers: ``charge`` comes in at that of the ``heater``, 0 the uppermost.
-
-    ``discharge`` leaves the uppermost, a draw (``use``) as well, with mains water behind it.
-    """
-    names = [f"layer{k}" for k in range(model.layers)]
-    given = ("ambient", "use", "use_temperature", "cold_temperature")
-
-    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        heat = np.zeros((1, model.layers))
-        heat[0, heater] += inputs["charge"]
-        heat[0, 0] -= inputs["discharge"]
-        start, drawn = [state[name] for name in names], {name: inputs[name] for name in given}
-        done = model.simulate(start, step_hours=step_hours, heat=heat, **drawn)
-        layers = dict(zip(names, done.temperature[1].tolist(), strict=True))
-        return Outcome(
-            state={**layers, "temperature": layers[names[0]]},
-            outputs={"draw": float(done.drawn[0]), "unmet": float(done.missing[0])},
-            left=float(done.loss[0] + done.drawn[0]),
-        )
-
-    return Module(
-        ports=(
-            action("charge", "kW", "thermal", way="takes", default=0.0),
-            action("discharge", "kW", "thermal", way="gives", default=0.0),
-            *(disturbance(name, "kg/s" if name == "use" else "degC") for name in given),
-            *(observation(name) for name in ("draw", "unmet")),
-        ),
-        states=tuple(State(name, "degC", initial) for name in (*names, "temperature")),
-        step=step,
-        stored=lambda state: float(model.energy([state[name] for name in names])),
         possible=_limited(limits),
     )

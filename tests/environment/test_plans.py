@@ -1,15 +1,13 @@
 """A plan's actions, carried out one period after the other, give its own trajectory and cost."""
 
-import json
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engiagent import Blueprint, Site
+from engiagent import Site
 from engiagent.environment.environment import Environment
 from engiagent.errors import InputError
-from engiagent.models.storage import StratifiedTank
 from tests.formulations.components.test_buildings import aired, boxed
 
 PRICE = [0.2, 0.5, 0.2, 0.6, 0.3, 0.1, 0.4, 0.2]
@@ -204,29 +202,7 @@ def test_a_tank_of_two_zones(bus: str) -> None:
     site.add("houses", "load", bus="wet", power=LOAD[::-1])
     slots: Any = {"hot_temperature": 60, "cold_temperature": 30, "initial_fraction": 0.3}
     slots |= {"loss_conductance": 0.05, "ambient_temperature": 15 if bus == "heat" else 75}
-    site.add("tank", "two_zone_tank", **{f"{bus}_bus": "wet"}, mass=3000, **slots)
+    slots |= {f"{bus}_bus": "wet", "mass": 3000}
+    site.add("tank", "two_zone_tank", **slots)
     _, data, _ = followed(site, least=5)
     assert data["tank.charge"].values.any()
-
-
-def test_a_tank_in_layers_is_that_of_the_checker() -> None:
-    draws: Any = {"use": 0.05, "use_temperature": 45, "cold_temperature": 10}
-    size: Any = {"mass": 300, "layers": 4, "loss_conductance": 0.002, "initial_temperature": 50}
-    site = quarter()
-    site.add("heat", "grid", bus="heat", import_price=0.1)
-    site.add("tank", "tank", heat_bus="heat", mass=300, initial_temperature=50)
-    site.minimise_cost()
-    tree = json.loads(site.blueprint().to_json())
-    component = next(c for c in tree["core_model_elements"]["components"] if c["name"] == "tank")
-    component |= {"model": "stratified_tank", "parameters": {**size, **draws}}
-    plant = Environment(Blueprint.from_dict(tree))
-    charge = np.array([4.0, 0.0, 9.0, 2.0, 0.0, 0.0, 6.0, 1.0])
-    data = plant.run(lambda now: {"tank.charge": charge[now.step], "tank.discharge": 0.5})
-    tank = StratifiedTank(mass=300, layers=4, loss_conductance=0.002)
-    heat = np.zeros((8, 4))
-    heat[:, 3], heat[:, 0] = charge, -0.5
-    path = tank.simulate([50.0] * 4, step_hours=1.0, heat=heat, **draws)
-    assert data["tank.temperature"].values == pytest.approx(path.temperature[:, 0], rel=1e-12)
-    assert data["tank.layer3.temperature"].values == pytest.approx(path.temperature[:, 3])
-    assert data["tank.unmet"].values == pytest.approx(path.missing)
-    assert plant.imbalance < 1e-9

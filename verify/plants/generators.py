@@ -121,16 +121,21 @@ HALFPLANES = (
 """In the order of ``ExtractionChp.halfplanes``."""
 
 
-def _engine(unit: Unit) -> Run:
+def engine(unit: Unit) -> PartLoadChp:
+    """Return the model of an engine with heat."""
     load, electric, thermal = (unit.table(name) for name in TABLES)
     if load is None or electric is None or thermal is None:
         raise EvaluationError(f"{unit.name} has no efficiencies; give {', '.join(TABLES)}")
-    chp = PartLoadChp(
+    return PartLoadChp(
         rated_power=unit.need("rated_power"),
         load=load,
         electric_efficiency=electric,
         thermal_efficiency=thermal,
     )
+
+
+def _engine(unit: Unit) -> Run:
+    chp = engine(unit)
     rated = chp.rated_power
     given, power = unit.decision("power"), unit.flow("power")
     state = switched(unit, power, 1e-6 * rated)

@@ -150,7 +150,7 @@ def _tank_rows(unit: Unit) -> Iterator[ConstraintDef]:
 
 
 def _layered(unit: Unit) -> Run:
-    tank, drawn = layers_of(unit), unit.given("use")
+    tank, drawn = _layers_of(unit), unit.given("use")
     heat = _heat(unit, tank)
     _, claimed = unit.state("temperature")
     start = np.full(tank.layers, unit.start("initial_temperature", claimed))
@@ -194,8 +194,7 @@ def _extremes(unit: Unit, layers: Floats, low: float, high: float) -> Sequence[E
     ]
 
 
-def layers_of(unit: Unit) -> StratifiedTank:
-    """Return the model of a tank in layers."""
+def _layers_of(unit: Unit) -> StratifiedTank:
     count = unit.need("layers")
     if count != int(count):
         raise EvaluationError(f"{unit.name} has {count:g} layers; give a whole number")
@@ -207,18 +206,12 @@ def layers_of(unit: Unit) -> StratifiedTank:
     )
 
 
-def heater(unit: Unit, tank: StratifiedTank) -> int:
-    """Return the layer that heat comes into."""
+def _heat(unit: Unit, tank: StratifiedTank) -> Floats:
+    """Return the heat into each layer by period. [kW]."""
     place = unit.single("heater_layer")
     layer = tank.layers - 1 if place is None else int(place)
     if not 0 <= layer < tank.layers:
         raise EvaluationError(f"the heater of {unit.name} is at layer {layer} of {tank.layers}")
-    return layer
-
-
-def _heat(unit: Unit, tank: StratifiedTank) -> Floats:
-    """Return the heat into each layer by period. [kW]."""
-    layer = heater(unit, tank)
     heat = np.zeros((unit.periods.size, tank.layers))
     heat[:, layer] += unit.decision("charge")
     out = unit.claimed("discharge")
