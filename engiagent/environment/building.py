@@ -215,36 +215,21 @@ def _load(site: Built, unit: Unit) -> None:
     site.join(unit, "power", "bus")
 
 
-_WAYS: Final = {
-    "curtailable_load": {"down": "unmet"},
-    "shiftable_load": {"up": "shift_up", "down": "shift_down"},
-}
-"""By model: what changes a demand, and the decision that it is."""
-
-
 def _flexible(site: Built, unit: Unit) -> None:
-    ways, name = _WAYS[unit.model], unit.name
-    ends = (
-        unit.largest(f"{w}_energy_max") if "up" in ways else np.inf for w in ("ahead", "delayed")
-    )
-    ahead, delayed = ends
-    _uncooled(site, unit, electrical.flexible_load(ahead, delayed))
-    demand = unit.series("power")
+    name, demand, ends = unit.name, unit.series("power"), (np.inf, np.inf)
+    if unit.model == "shiftable_load":
+        ways = {way: (f"shift_{way}", unit.series(f"shift_{way}_max")) for way in ("up", "down")}
+        ends = unit.largest("ahead_energy_max"), unit.largest("delayed_energy_max")
+        site.seen(f"{name}.shifted_energy", "kWh", f"{name}.shifted_energy", "state")
+    else:
+        ways = {"down": ("unmet", unit.series("curtailable_share") * demand)}
+        site.priced(unit, "lost_load_value", "unmet")
+    _uncooled(site, unit, electrical.flexible_load(*ends))
     site.driven(unit, "demand", "kW", f"{name}.demand", demand)
-    site.series[f"{name}.up_max"] = np.zeros(unit.periods.size)
-    for way, word in ways.items():
-        most = (
-            unit.series(f"{word}_max")
-            if "up" in ways
-            else unit.series("curtailable_share") * demand
-        )
+    site.series[f"{name}.up_max"] = np.zeros(demand.size)
+    for way, (word, most) in ways.items():
         site.series[f"{name}.{way}_max"] = most
         site.action(f"{name}.{word}", most.max(), writes=f"{name}.{way}", reads=f"{name}.{way}")
-    if "up" in ways:
-        signal = Signal("kWh", "state", None, -delayed, ahead)
-        site.names[f"{name}.shifted_energy"] = Name(signal, reads=f"{name}.shifted_energy")
-    else:
-        site.priced(unit, "lost_load_value", "unmet")
 
 
 def _job(site: Built, unit: Unit) -> None:
@@ -455,71 +440,51 @@ def _boiler(site: Built, unit: Unit) -> None:
     model = machines.boiler(unit)
     if (table := _part_load(unit)) is not None:
         model = replace(model, efficiency_curve=TableEfficiency(table), minimum_part_load=0.0)
-    carrier = next((c for c in ("fuel_bus", "bus") if unit.connections.get(c)), None)
-    module = thermal.boiler(model, fuel_bus=carrier is not None)
-    _machine(site, unit, module, "heat", unit.need("rated_capacity"))
-    if carrier is not None:
-        site.join(unit, "fuel", carrier)
+    _machine(site, unit, thermal.boiler(model), "heat", unit.need("rated_capacity"))
+    site.join(unit, "fuel", "fuel_bus" if unit.connections.get("fuel_bus") else "bus")
     curved = unit.given("efficiency_curve")
     water = unit.series("water_temperature") if curved else np.zeros(1)
     site.driven(unit, "water_temperature", "degC", f"{unit.name}.water", water)
 
 
-def _chp(site: Built, unit: Unit) -> None:
-    model = generators.engine(unit)
-    carrier = unit.connections.get("fuel_bus")
-    site.modules[unit.name] = thermal.engine(model, fuel_bus=carrier is not None)
-    site.action(f"{unit.name}.power", model.rated_power, writes=f"{unit.name}.load")
+def _cogeneration(site: Built, unit: Unit) -> None:
+    name = unit.name
+    if unit.model == "chp":
+        engine = generators.engine(unit)
+        site.modules[name], most = thermal.engine(engine), engine.rated_power
+        site.shown(unit, "heat")
+    else:
+        turbine = generators.turbine(unit)
+        site.modules[name], most = thermal.turbine(turbine), turbine.condensing_power_max
+        warmest = float(turbine.polygon()[:, 0].max())
+        site.action(f"{name}.heat", warmest, writes=f"{name}.heating")
+    site.action(f"{name}.power", most, writes=f"{name}.load")
     site.join(unit, "power", "bus")
     _serve(site, unit, "heat", "heating")
-    if carrier is not None:
-        site.join(unit, "fuel", "fuel_bus")
-    site.shown(unit, "heat", "fuel")
+    site.join(unit, "fuel", "fuel_bus")
+    site.shown(unit, "fuel")
 
 
 def _genset(site: Built, unit: Unit) -> None:
-    base = generators.fuel_unit(unit)
-    model, name = generators.genset(unit, base), unit.name
-    powers, rates = unit.table("fuel_power"), unit.table("fuel_rate", f"{base}/h")
-    count = round(unit.need("count"))
-    known, piped = base == "kWh" or unit.given("heating_value"), "fuel_bus" in unit.connections
-    if piped and not known:
+    name, base = unit.name, generators.fuel_unit(unit)
+    model, count = generators.genset(unit, base), round(unit.need("count"))
+    known = base == "kWh" or unit.given("heating_value")
+    if not known and "fuel_bus" in unit.connections:
         raise InputError(f"{name} has no heating_value", expected="kWh/l, for the fuel bus")
-
-    def rate(power: float) -> float:
-        if powers is None or rates is None:
-            return float(model.fuel_rate(power, True))
-        return float(np.interp(power, powers, rates))
-
-    first = unit.single("initial_power") if unit.given("initial_power") else None
+    first = unit.need("initial_power") if unit.given("initial_power") else -1.0
     site.modules[name] = electrical.generating_set(
         model,
-        rate,
-        count=count,
-        before=(unit.single("initially_on") or 0.0, first),
-        heating_value=model.heating_value if known else None,
-        fuel_bus=piped,
+        generators.rate(unit, model, base),
+        count,
+        model.heating_value if known else 0.0,
+        (unit.single("initially_on") or 0.0, first),
     )
     site.action(f"{name}.power", count * model.rated_power, writes=f"{name}.load")
     on = {"writes": f"{name}.commit", "reads": f"{name}.on"}
     site.action(f"{name}.on", count, unit="1", rest=None, **on)
     site.join(unit, "power", "bus")
-    if piped:
-        site.join(unit, "burnt", "fuel_bus")
+    site.join(unit, "burnt", "fuel_bus")
     site.seen(f"{name}.fuel", "kW" if base == "kWh" else f"{base}/h", f"{name}.fuel")
-
-
-def _turbine(site: Built, unit: Unit) -> None:
-    chp, piped = generators.turbine(unit), "fuel_bus" in unit.connections
-    site.modules[unit.name] = thermal.turbine(chp, fuel_bus=piped)
-    most = float(chp.polygon()[:, 0].max())
-    site.action(f"{unit.name}.power", chp.condensing_power_max, writes=f"{unit.name}.load")
-    site.action(f"{unit.name}.heat", most, writes=f"{unit.name}.heating")
-    site.join(unit, "power", "bus")
-    _serve(site, unit, "heat", "heating")
-    if piped:
-        site.join(unit, "fuel", "fuel_bus")
-    site.shown(unit, "fuel")
 
 
 def _fan(site: Built, unit: Unit) -> None:
@@ -561,49 +526,46 @@ def _emitter(site: Built, unit: Unit) -> None:
 
 
 def _air_handler(site: Built, unit: Unit) -> None:
-    name, bands, warmest = unit.name, {}, {}
+    name, warmest, rated = unit.name, {}, unit.need("rated_flow")
     boxes = [other for other in site.units if other.connections.get("air_handler") == name]
-
-    def decided(
-        own: str, port: str, text: str, part: Unit, *ends: float | str, **more: Any
-    ) -> None:
-        low, high = (e if isinstance(e, float) else part.series(e) for e in ends)
-        bands[port] = low, high = float(np.min(low)), float(np.max(high))
-        given: Any = {"writes": f"{name}.{port}", "reads": f"{name}.{port}", "rest": low, **more}
-        site.action(own, high, lower=low, unit=text, **given)
-
-    shown: Any = {"rest": None, "reads": f"{name}.supply_temperature"}
-    for word, port, text in (
-        ("supply_temperature", "set_point", "degC"),
-        ("outdoor_share", "outdoor_share", "1"),
-    ):
-        more = shown if port == "set_point" else {}
-        decided(f"{name}.{word}", port, text, unit, f"{word}_min", f"{word}_max", **more)
-    rated = unit.need("rated_flow")
     least = unit.need("minimum_flow") * rated
-    for part in boxes or [unit]:
-        own, zone = part.name, buildings.partner(part, "zone", "thermal_zone")
-        limits = ("flow_min", "flow_max") if boxes else (least, rated)
-        decided(f"{own}.flow", f"{own}.flow", "kg/s", part, *limits)
-        warmest[own] = part.largest("discharge_temperature_max") if boxes else np.inf
-        site.wires[f"{name}.{own}.room"] = zone.names("temperature")[0]
-        site.put(f"{zone.name}.cooling", f"{name}.{own}.cooling", "thermal")
-        if boxes:
-            decided(f"{own}.reheat", f"{own}.reheat", "kW", part, 0.0, "reheat_max")
-            site.put(part.connections.get("heat_bus"), f"{name}.{own}.reheat", "thermal")
-            site.seen(f"{own}.cooling", "kW", f"{name}.{own}.cooling")
+    supply = float(unit.series("supply_temperature_min").min())
+    ends = supply, unit.largest("supply_temperature_max")
     coils = unit.largest("heating_power_max"), unit.largest("cooling_power_max")
-    site.modules[name] = air.air_handler(machines.fan(unit), least, bands, coils, warmest)
+
+    def decided(own: str, word: str, text: str, low: float, high: float, more: str = "") -> None:
+        full = f"{name}.{more}{word}"
+        site.action(f"{own}.{word}", high, lower=low, rest=low, unit=text, writes=full, reads=full)
+
+    share = float(unit.series("outdoor_share_min").min())
+    decided(name, "outdoor_share", "1", share, unit.largest("outdoor_share_max"))
+    for part in boxes or [unit]:
+        own, full = part.name, f"{name}.{part.name}"
+        low, high, warmest[own] = least, rated, np.inf
+        if boxes:
+            low, high = float(part.series("flow_min").min()), part.largest("flow_max")
+            warmest[own] = part.largest("discharge_temperature_max")
+            decided(own, "reheat", "kW", 0.0, part.largest("reheat_max"), f"{own}.")
+            site.put(part.connections.get("heat_bus"), f"{full}.reheat", "thermal")
+            site.seen(f"{own}.cooling", "kW", f"{full}.cooling")
+        decided(own, "flow", "kg/s", low, high, f"{own}.")
+        zone = buildings.partner(part, "zone", "thermal_zone")
+        site.wires[f"{full}.room"] = zone.names("temperature")[0]
+        site.put(f"{zone.name}.cooling", f"{full}.cooling", "thermal")
+    site.modules[name] = air.air_handler(machines.fan(unit), least, ends, coils, warmest)
+    point = {"writes": f"{name}.set_point", "reads": f"{name}.supply_temperature"}
+    word = f"{name}.supply_temperature"
+    site.action(word, ends[1], lower=ends[0], rest=None, unit="degC", **point)
     site.given(unit, "outdoor_temperature", "outdoor")
     site.seen(f"{name}.flow", "kg/s", f"{name}.flow")
     site.seen(f"{name}.mixed_temperature", "degC", f"{name}.mixed_temperature")
+    for port, bus in zip(AIR, ("heat_bus", "cooling_bus", "bus"), strict=True):
+        site.join(unit, port, bus)
     site.shown(unit, "cooling", *AIR)
-    for port, connection in AIR.items():
-        site.join(unit, port, connection)
 
 
-AIR: Final = {"heating_coil": "heat_bus", "cooling_coil": "cooling_bus", "electric_power": "bus"}
-"""Ports of an air handler by their connections."""
+AIR: Final = ("heating_coil", "cooling_coil", "electric_power")
+"""What an air handler takes from its buses."""
 
 
 def _box(site: Built, unit: Unit) -> None:
@@ -733,14 +695,14 @@ FAMILIES: Final[Mapping[str, Callable[[Built, Unit], None]]] = {
     "battery": _battery,
     "boiler": _boiler,
     "chiller": _chiller,
-    "chp": _chp,
+    "chp": _cogeneration,
     "cooler": _converter,
     "cooling_tower": _tower,
     "curtailable_load": _flexible,
     "demand_response": _demand_response,
     "emitter": _emitter,
     "ev": _ev,
-    "extraction_chp": _turbine,
+    "extraction_chp": _cogeneration,
     "fan": _fan,
     "genset": _genset,
     "generator_profile": _source,

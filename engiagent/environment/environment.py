@@ -120,7 +120,8 @@ class Environment:
             signal = known.signal
             if name in inputs and known.writes is not None:
                 where = driven if signal.role == "disturbance" else actions
-                where[str(known.writes)] = float(inputs[name])
+                value = float(inputs[name])
+                where[known.writes] = min(max(value, signal.lower), signal.upper)
             elif signal.role == "action" and signal.default is not None:
                 actions[str(known.writes)] = signal.default
         odd = [name for name in inputs if name not in self.signals]

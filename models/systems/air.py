@@ -1,12 +1,9 @@
 """Air that heats and cools rooms: an air handler with the boxes behind it, as one module."""
 
-from collections.abc import Mapping
-
 from engiagent.models.hvac.fluids import PartLoadFan, air_heat, mixed_air
 from engiagent.models.systems.system import (
     Module,
     Outcome,
-    Port,
     Values,
     action,
     clipped,
@@ -21,16 +18,16 @@ NO_SET_POINT = -273.15
 def air_handler(
     fan: PartLoadFan,
     least: float,
-    bands: Mapping[str, tuple[float, float]],
+    ends: tuple[float, float],
     coils: tuple[float, float],
     warmest: Values,
 ) -> Module:
     """Return an air handler: its supply temperature and share of outdoor air are actions.
 
-    Its coils bring the mixed air to the ``set_point`` as far as they can. ``least``: flow that the
-    fan gives while it runs. [kg/s] ``bands``: lowest and highest values of the actions. ``coils``:
-    powers that heat and cool. [kW] ``warmest``: by the part that blows into a room, with its
-    ``flow`` and ``reheat`` as actions, the temperature at which the latter ends. [degC]
+    Its coils bring the mixed air to the ``set_point``, which is between two ``ends`` [degC], as far
+    as they can. ``least``: flow of the running fan. [kg/s] ``coils``: powers that heat and cool.
+    [kW] ``warmest``: by the part that blows into a room, with its ``flow`` and ``reheat`` as
+    actions, the temperature at which the latter ends. [degC]
     """
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
@@ -43,36 +40,26 @@ def air_handler(
         if total > 0:
             back = sum(flows[part] * rooms[part] for part in warmest) / total
         mixed = float(mixed_air(inputs["outdoor_share"], inputs["outdoor"], back))
-        point, (low, high) = inputs["set_point"], bands["set_point"]
-        supply = min(max(mixed if point == NO_SET_POINT else point, low), high)
+        point = inputs["set_point"]
+        supply = min(max(mixed if point == NO_SET_POINT else point, ends[0]), ends[1])
         coil = min(max(float(air_heat(total, mixed, supply)), -coils[1]), coils[0])
         if total > 0:
             supply = mixed + coil / float(air_heat(total, 0.0, 1.0))
         done = {"flow": total, "supply_temperature": supply, "mixed_temperature": mixed}
         for part, flow in flows.items():
-            reheat = inputs.get(f"{part}.reheat", 0.0)
-            reheat = clipped(reheat, max(float(air_heat(flow, supply, warmest[part])), 0.0))
+            top = float(air_heat(flow, supply, warmest[part])) if flow > 0 else 0.0
+            reheat = clipped(inputs[f"{part}.reheat"], max(top, 0.0))
             use = float(air_heat(flow, supply, rooms[part]))
-            done |= {f"{part}.flow": flow, f"{part}.cooling": use - reheat}
-            done |= {f"{part}.reheat": reheat} if f"{part}.reheat" in bands else {}
+            done |= {
+                f"{part}.flow": flow,
+                f"{part}.reheat": reheat,
+                f"{part}.cooling": use - reheat,
+            }
         fresh, power = float(air_heat(total, back, mixed)), float(fan.power(total))
         done |= {"heating_coil": max(coil, 0.0), "cooling_coil": max(-coil, 0.0)}
         done |= {"cooling": float(air_heat(total, supply, back)), "electric_power": power}
         return Outcome(outputs=done, entered=max(fresh, 0.0), left=power + max(-fresh, 0.0))
 
-    def possible(state: Values, inputs: Values, hours: float) -> Values:
-        ends = {name: band for name, band in bands.items() if name != "set_point"}
-        return {n: min(max(inputs[n], low), high) for n, (low, high) in ends.items()}
-
-    parts: list[Port] = []
-    for part in warmest:
-        parts += [
-            action(f"{part}.flow", "kg/s", default=0.0),
-            disturbance(f"{part}.room", "degC"),
-            observation(f"{part}.cooling", "kW", "thermal", way="takes"),
-        ]
-        if f"{part}.reheat" in bands:
-            parts += [action(f"{part}.reheat", "kW", "thermal", way="takes", default=0.0)]
     ports = (
         action("set_point", "degC", default=NO_SET_POINT),
         action("outdoor_share", "1", default=0.0),
@@ -82,6 +69,15 @@ def air_handler(
         observation("heating_coil", "kW", "thermal", way="takes"),
         observation("cooling_coil", "kW", "thermal", way="gives"),
         observation("electric_power", "kW", "electrical", way="takes"),
-        *parts,
+        *(
+            port
+            for part in warmest
+            for port in (
+                action(f"{part}.flow", "kg/s", default=0.0),
+                action(f"{part}.reheat", "kW", "thermal", way="takes", default=0.0),
+                disturbance(f"{part}.room", "degC"),
+                observation(f"{part}.cooling", "kW", "thermal", way="takes"),
+            )
+        ),
     )
-    return Module(ports=ports, step=step, possible=possible)
+    return Module(ports=ports, step=step)

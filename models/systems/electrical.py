@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -125,24 +126,19 @@ def demand_response() -> Module:
     return Module(ports=(*map(disturbance, given), observation("reduction")), step=step)
 
 
-AS_NEEDED = -1.0
-"""How many run of machines alike, where nobody decides it: as few as are enough."""
-
-
 def generating_set(
     model: Genset,
-    rate: Callable[[float], float],
-    *,
+    rate: Callable[[float], Any],
     count: int,
-    before: tuple[float, float | None],
-    heating_value: float | None = None,
-    fuel_bus: bool = False,
+    heating_value: float,
+    before: tuple[float, float],
 ) -> Module:
     """Return sets alike, of whose ``load`` is asked and of which ``commit`` run.
 
-    ``rate``: the fuel of one by its power [kW], in an hour. ``before``: how many ran and with which
-    power, None where it does not limit the first. [kW] ``heating_value``: of the fuel; without it
-    no more enters than leaves as power. [kWh] Below its least power a set stands, unless committed.
+    Below 0 that is as few as are enough, and a set that is asked for less than its least power
+    stands. ``rate``: the fuel of one by its power [kW], in an hour. ``heating_value``: of the fuel,
+    0 where it is unknown. [kWh] ``before``: how many ran before, and the power that they had, below
+    0 where it does not limit the first. [kW]
     """
     rated, least = model.rated_power, model.minimum_load * model.rated_power
 
@@ -150,35 +146,27 @@ def generating_set(
         asked, was = inputs["load"], state["power"]
         on = min(math.ceil(asked / rated - 1e-6), count)
         on -= asked < on * least - 1e-6 * rated
-        if inputs["commit"] > AS_NEEDED / 2:
-            on = round(clipped(inputs["commit"], count))
+        on = on if inputs["commit"] < 0 else round(min(inputs["commit"], count))
         start, stop = max(on - state["running"], 0.0), max(state["running"] - on, 0.0)
-        power = min(max(asked, on * least), on * rated)
+        given = min(max(asked, on * least), on * rated)
         if was >= 0:  # the ramps hold where a set runs in both periods
-            rise = count * model.ramp_up * hours + rated * start
-            fall = count * model.ramp_down * hours + rated * stop
-            power = max(min(power, was + rise), was - fall)
-        fuel = (on * rate(power / on) if on else 0.0) + model.start_fuel * start / hours
-        burnt = power if heating_value is None else heating_value * fuel
-        return Outcome(
-            state={"running": float(on), "power": power},
-            outputs={"on": float(on), "power": power, "fuel": fuel, "burnt": burnt},
-            entered=0.0 if fuel_bus else burnt,
-            left=burnt - power,
-        )
+            given = min(given, was + count * model.ramp_up * hours + rated * start)
+            given = max(given, was - count * model.ramp_down * hours - rated * stop)
+        fuel = (on * float(rate(given / on)) if on else 0.0) + model.start_fuel * start / hours
+        burnt = max(heating_value * fuel, given)
+        outputs = {"on": float(on), "power": given, "fuel": fuel, "burnt": burnt}
+        after = {"running": float(on), "power": given}
+        return Outcome(state=after, outputs=outputs, left=burnt - given)
 
     return Module(
         ports=(
             action("load"),
-            action("commit", "1", default=AS_NEEDED),
+            action("commit", "1", default=-1.0),
             *(observation(name, "1") for name in ("on", "fuel")),
             observation("power", "kW", "electrical", way="gives"),
-            observation("burnt", "kW", "fuel", way="takes" if fuel_bus else None),
+            observation("burnt", "kW", "fuel", way="takes"),
         ),
-        states=(
-            State("running", "1", before[0]),
-            State("power", "kW", -1.0 if before[1] is None else before[1]),
-        ),
+        states=(State("running", "1", before[0]), State("power", "kW", before[1])),
         step=step,
         possible=lambda state, inputs, hours: {"load": clipped(inputs["load"])},
     )

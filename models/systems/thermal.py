@@ -279,28 +279,25 @@ def chiller(model: Chiller, *, condenser_bus: bool = False) -> Module:
     )
 
 
-def boiler(model: Boiler, *, fuel_bus: bool = False) -> Module:
-    """Return a boiler, ``water`` its temperature; the fuel enters, or comes over a bus."""
+def boiler(model: Boiler) -> Module:
+    """Return a boiler, ``water`` its temperature."""
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         done = model.operate(inputs["load"], temperature=inputs["water"])
         heat, fuel = float(done.heat), float(done.fuel)
         return Outcome(
-            outputs={"heat": heat, "fuel": fuel},
-            entered=0.0 if fuel_bus else fuel,
-            left=fuel - heat,
-            unmet=float(done.unmet),
+            outputs={"heat": heat, "fuel": fuel}, left=fuel - heat, unmet=float(done.unmet)
         )
 
     return _machine(
         step,
         disturbance("water", "degC", "thermal"),
         observation("heat", "kW", "thermal", way="gives"),
-        observation("fuel", "kW", "fuel", way="takes" if fuel_bus else None),
+        observation("fuel", "kW", "fuel", way="takes"),
     )
 
 
-def engine(chp: PartLoadChp, *, fuel_bus: bool = False) -> Module:
+def engine(chp: PartLoadChp) -> Module:
     """Return an engine that gives heat with its ``power``; below its least it stands."""
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
@@ -310,20 +307,21 @@ def engine(chp: PartLoadChp, *, fuel_bus: bool = False) -> Module:
         heat, fuel = float(done.heat), float(done.fuel)
         return Outcome(
             outputs={"power": power, "heat": heat, "fuel": fuel},
-            entered=0.0 if fuel_bus else fuel,
             left=fuel - power - heat,
             unmet=asked - power,
         )
 
-    return _machine(
-        step,
-        observation("power", "kW", "electrical", way="gives"),
-        observation("heat", "kW", "thermal", way="gives"),
-        observation("fuel", "kW", "fuel", way="takes" if fuel_bus else None),
-    )
+    return _machine(step, *_COGENERATED)
 
 
-def turbine(chp: ExtractionChp, *, fuel_bus: bool = False) -> Module:
+_COGENERATED = (
+    observation("power", "kW", "electrical", way="gives"),
+    observation("heat", "kW", "thermal", way="gives"),
+    observation("fuel", "kW", "fuel", way="takes"),
+)
+
+
+def turbine(chp: ExtractionChp) -> Module:
     """Return an extraction turbine: ``load`` and ``heating`` ask for power and heat.
 
     In its region the heat comes first, and the power is the nearest to the load. Asked for less
@@ -333,28 +331,18 @@ def turbine(chp: ExtractionChp, *, fuel_bus: bool = False) -> Module:
     low, high = chp.condensing_power_min, chp.condensing_power_max
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
-        power, heat, fuel = inputs["load"], clipped(inputs["heating"], warmest), 0.0
+        power, heat, fuel = inputs["load"], inputs["heating"], 0.0
         if power + heat <= 0 or power + loss * heat < low - 1e-6 * high:
             power = heat = 0.0
         else:
             line = chp.power_to_heat * heat + chp.back_pressure_offset
             power = min(max(power, line, low - loss * heat, 0.0), high - loss * heat)
             fuel = float(chp.fuel(power, heat))
-        return Outcome(
-            outputs={"power": power, "heat": heat, "fuel": fuel},
-            entered=0.0 if fuel_bus else fuel,
-            left=fuel - power - heat,
-        )
+        outputs = {"power": power, "heat": heat, "fuel": fuel}
+        return Outcome(outputs=outputs, left=fuel - power - heat)
 
-    ports = (
-        *(action(name, default=0.0) for name in ("load", "heating")),
-        observation("power", "kW", "electrical", way="gives"),
-        observation("heat", "kW", "thermal", way="gives"),
-        observation("fuel", "kW", "fuel", way="takes" if fuel_bus else None),
-    )
-    return Module(
-        ports=ports, step=step, possible=_limited(dict.fromkeys(("load", "heating"), math.inf))
-    )
+    ports = (*(action(name, default=0.0) for name in ("load", "heating")), *_COGENERATED)
+    return Module(ports=ports, step=step, possible=_limited({"load": high, "heating": warmest}))
 
 
 def fan(model: PartLoadFan, minimum_flow: float = 0.0) -> Module:

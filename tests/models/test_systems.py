@@ -146,7 +146,7 @@ UNITS: dict[str, Module] = {
     "chiller": thermal.chiller(CHILLER),
     "chiller on a bus": thermal.chiller(CHILLER, condenser_bus=True),
     "boiler": thermal.boiler(BOILER),
-    "boiler on a bus": thermal.boiler(BOILER, fuel_bus=True),
+    "boiler on a bus": thermal.boiler(BOILER),
     "engine": thermal.engine(CHP),
     "fans": thermal.several(thermal.fan(PartLoadFan(rated_flow=2.0, rated_power=1.0)), 3, 2.0),
     "heat pumps": thermal.several(thermal.heat_pump(PUMP), 2, 8.0),

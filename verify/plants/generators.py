@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from engiagent.models.engines import ExtractionChp, Genset, GensetState, PartLoadChp
 from engiagent.models.renewables import PVWATTS_LOSS, PvArray, WindTurbine
@@ -69,8 +70,8 @@ def _genset(unit: Unit) -> Run:
     model = genset(unit, base)
     power, hours = unit.flow("power"), unit.hours
     state = switched(unit, power, 1e-6 * unit.need("rated_power"))
-    rate = state.on * _rate(unit, model, base, state, state.each(power))
-    fuel = rate + np.asarray(model.start_fuel) * state.starts / hours
+    fuel = state.on * rate(unit, model, base)(state.each(power))
+    fuel = fuel + np.asarray(model.start_fuel) * state.starts / hours
     text = "kW" if base == "kWh" else f"{base}/h"
     results = (unit.result("fuel", fuel, "its power and starts", unit=text), *state.results)
     if unit.given("emission_factor"):
@@ -80,15 +81,14 @@ def _genset(unit: Unit) -> Run:
     return Run((), results, (*limits, *state.excesses))
 
 
-def _rate(unit: Unit, model: Genset, base: str, state: Switched, each: Floats) -> Floats:
-    """Return the fuel of one running set per hour, by its curve or its table."""
-    table = unit.table("fuel_rate", f"{base}/h")
+def rate(unit: Unit, model: Genset, base: str) -> Callable[[npt.ArrayLike], Floats]:
+    """Return the fuel of one running set per hour by its power, of its curve or its table."""
+    table, powers = unit.table("fuel_rate", f"{base}/h"), unit.table("fuel_power")
     if table is None:
-        return model.fuel_rate(each, state.on > 0)
-    powers = unit.table("fuel_power")
+        return lambda power: model.fuel_rate(power, True)
     if powers is None or len(powers) != len(table):
         raise EvaluationError(f"{unit.name} needs one fuel_power for each fuel_rate")
-    return np.where(state.on > 0, np.interp(each, powers, table), 0.0)
+    return lambda power: np.interp(power, powers, table)
 
 
 def _limits(unit: Unit, model: Genset, state: Switched, power: Floats) -> Iterator[Excess]:
