@@ -19,7 +19,7 @@ from engiagent.models.buildings import HeatNetwork, Node
 from engiagent.models.buildings import Link as HeatLink
 from engiagent.models.hvac.curves import Table, TableEfficiency
 from engiagent.models.hvac.fluids import YorkCalcTower
-from engiagent.models.systems import air, electrical, thermal
+from engiagent.models.systems import electrical, thermal
 from engiagent.models.systems.system import Bus, Domain, Module, System, surroundings
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.execution import Plant
@@ -112,14 +112,15 @@ class Built:
         upper: float = np.inf,
         *,
         lower: float = 0.0,
+        port: str | None = None,
         writes: str | None = None,
         reads: str | None = None,
         unit: str = "kW",
         rest: float | None = 0.0,
     ) -> None:
-        """Name an action by its port; ``reads`` is where what is done is seen."""
+        """Name an action by its port; ``writes`` and ``reads`` where set and done are two."""
         signal = Signal(unit, "action", rest, lower, upper)
-        self.names[name] = Name(signal, writes or name, reads or name)
+        self.names[name] = Name(signal, writes or port or name, reads or port or name)
 
     def seen(self, name: str, unit: str, reads: str, role: Role = "observation") -> None:
         """Name what is read."""
@@ -229,7 +230,7 @@ def _flexible(site: Built, unit: Unit) -> None:
     site.series[f"{name}.up_max"] = np.zeros(demand.size)
     for way, (word, most) in ways.items():
         site.series[f"{name}.{way}_max"] = most
-        site.action(f"{name}.{word}", most.max(), writes=f"{name}.{way}", reads=f"{name}.{way}")
+        site.action(f"{name}.{word}", most.max(), port=f"{name}.{way}")
 
 
 def _job(site: Built, unit: Unit) -> None:
@@ -480,8 +481,7 @@ def _genset(site: Built, unit: Unit) -> None:
         (unit.single("initially_on") or 0.0, first),
     )
     site.action(f"{name}.power", count * model.rated_power, writes=f"{name}.load")
-    on = {"writes": f"{name}.commit", "reads": f"{name}.on"}
-    site.action(f"{name}.on", count, unit="1", rest=None, **on)
+    site.action(f"{name}.on", count, writes=f"{name}.commit", unit="1", rest=None)
     site.join(unit, "power", "bus")
     site.join(unit, "burnt", "fuel_bus")
     site.seen(f"{name}.fuel", "kW" if base == "kWh" else f"{base}/h", f"{name}.fuel")
@@ -516,8 +516,7 @@ def _emitter(site: Built, unit: Unit) -> None:
     most = unit.largest("power_max")
     site.modules[unit.name] = thermal.emitter(most, cooling=cools)
     word, way = ("cooling", "cooling") if cools else ("heat", "heating")
-    port = f"{unit.name}.power"
-    site.action(f"{unit.name}.{word}", most, writes=port, reads=port)
+    site.action(f"{unit.name}.{word}", most, port=f"{unit.name}.power")
     site.join(unit, "power", _BUS[cools])
     zone = unit.connections.get("zone")
     if zone is None:
@@ -527,45 +526,38 @@ def _emitter(site: Built, unit: Unit) -> None:
 
 def _air_handler(site: Built, unit: Unit) -> None:
     name, warmest, rated = unit.name, {}, unit.need("rated_flow")
-    boxes = [other for other in site.units if other.connections.get("air_handler") == name]
     least = unit.need("minimum_flow") * rated
-    supply = float(unit.series("supply_temperature_min").min())
-    ends = supply, unit.largest("supply_temperature_max")
-    coils = unit.largest("heating_power_max"), unit.largest("cooling_power_max")
-
-    def decided(own: str, word: str, text: str, low: float, high: float, more: str = "") -> None:
-        full = f"{name}.{more}{word}"
-        site.action(f"{own}.{word}", high, lower=low, rest=low, unit=text, writes=full, reads=full)
-
-    share = float(unit.series("outdoor_share_min").min())
-    decided(name, "outdoor_share", "1", share, unit.largest("outdoor_share_max"))
+    boxes = [other for other in site.units if other.connections.get("air_handler") == name]
     for part in boxes or [unit]:
         own, full = part.name, f"{name}.{part.name}"
         low, high, warmest[own] = least, rated, np.inf
         if boxes:
             low, high = float(part.series("flow_min").min()), part.largest("flow_max")
             warmest[own] = part.largest("discharge_temperature_max")
-            decided(own, "reheat", "kW", 0.0, part.largest("reheat_max"), f"{own}.")
+            site.action(f"{own}.reheat", part.largest("reheat_max"), port=f"{full}.reheat")
             site.put(part.connections.get("heat_bus"), f"{full}.reheat", "thermal")
             site.seen(f"{own}.cooling", "kW", f"{full}.cooling")
-        decided(own, "flow", "kg/s", low, high, f"{own}.")
+        given: Any = {"lower": low, "rest": low, "unit": "kg/s", "port": f"{full}.flow"}
+        site.action(f"{own}.flow", high, **given)
         zone = buildings.partner(part, "zone", "thermal_zone")
         site.wires[f"{full}.room"] = zone.names("temperature")[0]
         site.put(f"{zone.name}.cooling", f"{full}.cooling", "thermal")
-    site.modules[name] = air.air_handler(machines.fan(unit), least, ends, coils, warmest)
-    point = {"writes": f"{name}.set_point", "reads": f"{name}.supply_temperature"}
+    low, word = float(unit.series("outdoor_share_min").min()), f"{name}.outdoor_share"
+    site.action(word, unit.largest("outdoor_share_max"), lower=low, rest=low, unit="1")
     word = f"{name}.supply_temperature"
-    site.action(word, ends[1], lower=ends[0], rest=None, unit="degC", **point)
+    coldest = float(unit.series("supply_temperature_min").min())
+    ends = coldest, unit.largest("supply_temperature_max")
+    given = {"lower": coldest, "rest": None, "unit": "degC", "writes": f"{name}.set_point"}
+    site.action(word, ends[1], **given)
+    coils = unit.largest("heating_power_max"), unit.largest("cooling_power_max")
+    site.modules[name] = thermal.air_handler(machines.fan(unit), least, ends, coils, warmest)
     site.given(unit, "outdoor_temperature", "outdoor")
-    site.seen(f"{name}.flow", "kg/s", f"{name}.flow")
-    site.seen(f"{name}.mixed_temperature", "degC", f"{name}.mixed_temperature")
-    for port, bus in zip(AIR, ("heat_bus", "cooling_bus", "bus"), strict=True):
-        site.join(unit, port, bus)
-    site.shown(unit, "cooling", *AIR)
-
-
-AIR: Final = ("heating_coil", "cooling_coil", "electric_power")
-"""What an air handler takes from its buses."""
+    for word, text in (("flow", "kg/s"), ("mixed_temperature", "degC"), ("cooling", "kW")):
+        site.seen(f"{name}.{word}", text, f"{name}.{word}")
+    flows = {"heating_coil": "heat_bus", "cooling_coil": "cooling_bus", "electric_power": "bus"}
+    for word, bus in flows.items():
+        site.join(unit, word, bus)
+    site.shown(unit, *flows)
 
 
 def _box(site: Built, unit: Unit) -> None:
@@ -635,7 +627,7 @@ def _power(site: Built, unit: Unit, full: str, name: str, way: str, most: float 
         site.put(f"{unit.name}.{way}", full, "thermal")
         site.seen(name, "kW", full)
         return
-    site.action(name, most, writes=full, reads=full)
+    site.action(name, most, port=full)
     site.put(unit.connections.get(_BUS[way == "cooling"]), full, "thermal")
 
 

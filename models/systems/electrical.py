@@ -184,8 +184,7 @@ def battery(
 
     The ``loss`` of a converter, which has one direction at a time, comes out of the store. In the
     thermal domain it is a store of heat, or of ``cold``: what fills it is then heat that it gives.
-    With ``standing`` there is a disturbance that is lost from it, whatever its content; what would
-    be lost of an empty store, or gained by a full one, is not.
+    With ``standing`` there is a disturbance that it loses, whatever its content.
     """
 
     @cache
@@ -216,9 +215,7 @@ def battery(
         charge, discharge, energy = inputs["charge"], inputs["discharge"], state["energy"]
         (decay, gain), gone = rates(hours), lost(charge, discharge)
         net = unit.charge_efficiency * charge - discharge / unit.discharge_efficiency - gone
-        if standing:
-            content = decay * energy + gain * (net - inputs["standing"])
-            net = (clipped(content, unit.upper_energy) - decay * energy) / gain
+        net -= inputs.get("standing", 0.0)
         # The standing loss is the rate times the integral of the energy over the period.
         decayed = unit.self_discharge * gain * energy + (hours - gain) * net
         away = charge - discharge - net + decayed / hours

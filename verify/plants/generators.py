@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from engiagent.models.engines import ExtractionChp, Genset, GensetState, PartLoadChp
 from engiagent.models.renewables import PVWATTS_LOSS, PvArray, WindTurbine
@@ -81,7 +81,7 @@ def _genset(unit: Unit) -> Run:
     return Run((), results, (*limits, *state.excesses))
 
 
-def rate(unit: Unit, model: Genset, base: str) -> Callable[[npt.ArrayLike], Floats]:
+def rate(unit: Unit, model: Genset, base: str) -> Callable[[Any], Floats]:
     """Return the fuel of one running set per hour by its power, of its curve or its table."""
     table, powers = unit.table("fuel_rate", f"{base}/h"), unit.table("fuel_power")
     if table is None:
