@@ -20,7 +20,8 @@ from engiagent.models.buildings import Link as HeatLink
 from engiagent.models.hvac.curves import Table, TableEfficiency
 from engiagent.models.hvac.fluids import YorkCalcTower
 from engiagent.models.systems import electrical, thermal
-from engiagent.models.systems.system import Bus, Domain, Module, System, surroundings
+from engiagent.models.systems.system import Bus, Domain, Module, Port, System, surroundings
+from engiagent.plant.source import nearest
 from engiagent.verify.documents import Bench, Declarations
 from engiagent.verify.levels.execution import Plant
 from engiagent.verify.levels.repeated import dynamics_of
@@ -30,6 +31,8 @@ from engiagent.verify.plants.unit import Unit
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 RESIDUAL: Final = "residual of "
 """Before the name of a bus: what its members take beyond what they give."""
+AROUND: Final = "around_"
+"""Before the name of a flow: the bus of what is on none."""
 CHARGING: Final = ("charge", "discharge")
 _BUS: Final = {False: "heat_bus", True: "cooling_bus"}
 """By whether what is on it is cold."""
@@ -66,10 +69,10 @@ class Built:
     @cached_property
     def system(self) -> System:
         """The modules on their buses; a bus that nothing balances shows what it lacks."""
-        ports = {f"{n}.{p.name}": p for n, module in self.modules.items() for p in module.ports}
+        ports = self.ports()
         for bus, members in self.members.items():
             if not any(ports[member].is_free for member in members):
-                self.seen(f"{bus}.unserved", "kW", f"{RESIDUAL}{bus}")
+                self.seen(f"{bus}.unserved", ports[members[0]].unit, f"{RESIDUAL}{bus}")
         buses = (
             Bus(
                 name=bus,
@@ -81,6 +84,23 @@ class Built:
         )
         wires = {full: str(self.names[read].reads) for full, read in self.wires.items()}
         return System(modules=self.modules, buses=tuple(buses), wires=wires)
+
+    def ports(self) -> dict[str, Port]:
+        """Return the ports of all modules by full name."""
+        return {f"{n}.{p.name}": p for n, module in self.modules.items() for p in module.ports}
+
+    def circulate(self, bus: str, flows: Sequence[str]) -> None:
+        """Put flows of water or air on a bus; pumps and fans give what the others on it take."""
+        ports = {n: self.ports().get(str(name.reads)) for n, name in self.names.items()}
+        known = [n for n, port in ports.items() if port and port.unit == "kg/s" and port.way]
+        for flow in flows:
+            name, port = self.names.get(flow), ports.get(flow)
+            if name is None or port is None or flow not in known:
+                raise InputError(f"{flow} is no flow", bus, expected=nearest(flow, known))
+            self.put(bus, str(name.reads), port.domain)
+            if port.role == "observation" and name.writes is not None:
+                self.followers.setdefault(bus, []).append((name.writes, str(name.reads)))
+                self.names[flow] = replace(name, signal=replace(name.signal, default=None))
 
     def join(self, unit: Unit, port: str, connection: str, *, asked: str | None = None) -> None:
         """Put a flow on the bus that a connection names; else on one of its own."""
@@ -94,7 +114,7 @@ class Built:
     def put(self, bus: str | None, full: str, domain: Domain) -> None:
         """Put a flow on a bus, or let the surroundings take or give it where there is none."""
         if bus in (None, "none"):
-            bus = f"around_{full.replace('.', '_')}"
+            bus = f"{AROUND}{full.replace('.', '_')}"
             self.modules[bus] = surroundings(domain)
             self.members[bus] = [f"{bus}.exchange"]
         bus = str(bus)
@@ -154,8 +174,8 @@ class Built:
         self.names[f"{unit.name}.{slot}"] = Name(Signal(text, "disturbance"), full, full)
 
 
-def build(blueprint: Blueprint, folder: Path | None) -> Built:
-    """Return a plant as a system.
+def build(blueprint: Blueprint, folder: Path | None, flows: Mapping[str, Sequence[str]]) -> Built:
+    """Return a plant as a system; ``flows`` of water and air by the bus that they are on.
 
     Raises InputError for a component that has no module, with its name and those that have one.
     """
@@ -179,6 +199,8 @@ def build(blueprint: Blueprint, folder: Path | None) -> Built:
             raise
         except EngiagentError as error:
             raise InputError(f"{unit.name} cannot be simulated: {error}") from None
+    for bus, members in flows.items():
+        site.circulate(bus, members)
     _ = site.system
     return site
 
@@ -252,13 +274,13 @@ def _uncooled(site: Built, unit: Unit, module: Module) -> None:
 
 def _demand_response(site: Built, unit: Unit) -> None:
     site.modules[unit.name] = electrical.demand_response()
-    for way in ("import", "export"):
-        site.wires[f"{unit.name}.{way}"] = f"{unit.connections['grid']}.{way}"
-    for slot in ("event", "baseline"):
-        site.given(unit, slot)
+    metered = buildings.partner(unit, "grid", "grid").name
+    site.wires |= {f"{unit.name}.{way}": f"{metered}.{way}" for way in ("import", "export")}
+    site.given(unit, "event")
+    site.given(unit, "baseline")
     most = unit.slot("reduction_max")
-    most = np.maximum(unit.series("baseline"), 0.0) if most is None else most
-    site.series[f"{unit.name}.reduction_max"] = most
+    usual = np.maximum(unit.series("baseline"), 0.0)
+    site.series[f"{unit.name}.reduction_max"] = usual if most is None else most
     site.shown(unit, "reduction")
     site.priced(unit, "reward", "reduction", -1.0)
 
@@ -470,16 +492,12 @@ def _genset(site: Built, unit: Unit) -> None:
     name, base = unit.name, generators.fuel_unit(unit)
     model, count = generators.genset(unit, base), round(unit.need("count"))
     known = base == "kWh" or unit.given("heating_value")
-    if not known and "fuel_bus" in unit.connections:
+    if not known and unit.connections.get("fuel_bus") not in (None, "none"):
         raise InputError(f"{name} has no heating_value", expected="kWh/l, for the fuel bus")
     first = unit.need("initial_power") if unit.given("initial_power") else -1.0
-    site.modules[name] = electrical.generating_set(
-        model,
-        generators.rate(unit, model, base),
-        count,
-        model.heating_value if known else 0.0,
-        (unit.single("initially_on") or 0.0, first),
-    )
+    before, value = (unit.need("initially_on"), first), model.heating_value if known else 0.0
+    rate = generators.rate(unit, model, base)
+    site.modules[name] = electrical.generating_set(model, rate, count, value, before)
     site.action(f"{name}.power", count * model.rated_power, writes=f"{name}.load")
     site.action(f"{name}.on", count, writes=f"{name}.commit", unit="1", rest=None)
     site.join(unit, "power", "bus")
@@ -488,9 +506,9 @@ def _genset(site: Built, unit: Unit) -> None:
 
 
 def _fan(site: Built, unit: Unit) -> None:
-    model = machines.fan(unit)
-    most = unit.need("rated_flow")
-    count = _several(site, unit, thermal.fan(model, unit.need("minimum_flow")), most)
+    most, least = unit.need("rated_flow"), unit.need("minimum_flow")
+    domain: Domain = "water" if unit.model == "pump" else "air"
+    count = _several(site, unit, thermal.fan(machines.fan(unit), least, domain), most)
     site.action(f"{unit.name}.flow", count * most, writes=f"{unit.name}.load", unit="kg/s")
     site.join(unit, "electric_power", "bus")
     site.shown(unit, "electric_power")
@@ -537,6 +555,7 @@ def _air_handler(site: Built, unit: Unit) -> None:
             site.action(f"{own}.reheat", part.largest("reheat_max"), port=f"{full}.reheat")
             site.put(part.connections.get("heat_bus"), f"{full}.reheat", "thermal")
             site.seen(f"{own}.cooling", "kW", f"{full}.cooling")
+            site.put(f"{name}_air", f"{full}.flow", "air")
         given: Any = {"lower": low, "rest": low, "unit": "kg/s", "port": f"{full}.flow"}
         site.action(f"{own}.flow", high, **given)
         zone = buildings.partner(part, "zone", "thermal_zone")
@@ -544,13 +563,13 @@ def _air_handler(site: Built, unit: Unit) -> None:
         site.put(f"{zone.name}.cooling", f"{full}.cooling", "thermal")
     low, word = float(unit.series("outdoor_share_min").min()), f"{name}.outdoor_share"
     site.action(word, unit.largest("outdoor_share_max"), lower=low, rest=low, unit="1")
-    word = f"{name}.supply_temperature"
-    coldest = float(unit.series("supply_temperature_min").min())
-    ends = coldest, unit.largest("supply_temperature_max")
-    given = {"lower": coldest, "rest": None, "unit": "degC", "writes": f"{name}.set_point"}
-    site.action(word, ends[1], **given)
+    low = float(unit.series("supply_temperature_min").min())
+    ends, word = (low, unit.largest("supply_temperature_max")), f"{name}.supply_temperature"
+    site.action(word, ends[1], lower=low, rest=None, unit="degC", writes=f"{name}.set_point")
     coils = unit.largest("heating_power_max"), unit.largest("cooling_power_max")
     site.modules[name] = thermal.air_handler(machines.fan(unit), least, ends, coils, warmest)
+    if boxes:
+        site.put(f"{name}_air", f"{name}.flow", "air")
     site.given(unit, "outdoor_temperature", "outdoor")
     for word, text in (("flow", "kg/s"), ("mixed_temperature", "degC"), ("cooling", "kW")):
         site.seen(f"{name}.{word}", text, f"{name}.{word}")

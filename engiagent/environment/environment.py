@@ -1,6 +1,6 @@
 """A site that runs: a plant file with the physics of its components, in steps of any length."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,12 +11,12 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.indexing import Table
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
-from engiagent.environment.building import RESIDUAL, Built, build
+from engiagent.environment.building import AROUND, RESIDUAL, Built, build
 from engiagent.environment.interface import Signal, Values
 from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
-from engiagent.models.systems.system import Simulation
+from engiagent.models.systems.system import Domain, Simulation
 from engiagent.plant.source import nearest
 from engiagent.run.scenarios import Scenario
 
@@ -34,13 +34,19 @@ class Environment:
     done is in the answer under the name of the action. Machines whose output is not set are asked
     for what their bus leaves, in the order of the file; the grid takes the rest.
 
-    ``blueprint``, ``folder``: the plant, and where its data files lie. Raises InputError for a
-    component that has no physics that runs, by name.
+    ``blueprint``, ``folder``: the plant, and where its data files lie. ``flows``: of water or air
+    by the bus of mass that they are on, as ``{"condenser": ["pump.flow", "tower.water_flow"]}``.
+    Raises InputError for a component that has no physics that runs, by name.
     """
 
-    def __init__(self, blueprint: Blueprint, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        folder: Path | None = None,
+        flows: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self.blueprint, self.folder = blueprint, folder
-        self.built: Built = build(blueprint, folder)
+        self.built: Built = build(blueprint, folder, flows or {})
         self.signals: Mapping[str, Signal] = {n: s.signal for n, s in self.built.names.items()}
         self._names = names = self.built.names
         self._reads = [(n, s.reads) for n, s in names.items() if s.reads is not None]
@@ -94,6 +100,11 @@ class Environment:
         self.number, self.imbalance = 0, 0.0
         self._simulation.reset(given)
         return self._seen(self._simulation.state())
+
+    @property
+    def domains(self) -> dict[str, Domain]:
+        """The domain of every bus: electrical, thermal and fuel in kW, water and air in kg/s."""
+        return {b: d for b, d in self.built.domains.items() if not b.startswith(AROUND)}
 
     def ahead(self, steps: int = 0) -> dict[str, float]:
         """Return what drives the plant in the next step, or some steps later, and prices then."""
@@ -223,6 +234,8 @@ def unserved(data: "xarray.Dataset", before: str = "") -> Iterator[str]:
     for name in (str(name) for name in data if str(name).endswith(".unserved")):
         power = np.where(data[name].values > 1e-6, data[name].values, 0.0)
         if power.any():
-            much = f"{power @ hours:.4g} kWh (up to {power.max():.4g} kW)"
+            unit = data[name].attrs["units"]
+            total, of = (power @ hours, "kWh") if unit == "kW" else (3.6 * power @ hours, "t")
+            much = f"{total:.4g} {of} (up to {power.max():.4g} {unit})"
             said = f"were taken that nothing made ({name})"
             yield f"{before}{much} {said}: costs are too low and comfort too good by that"

@@ -20,6 +20,7 @@ from engiagent.models.hvac.machines import Boiler, Chiller, HeatPump
 from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.storage import MixedTank
 from engiagent.models.systems.system import (
+    Domain,
     Module,
     Outcome,
     Port,
@@ -345,8 +346,8 @@ def turbine(chp: ExtractionChp) -> Module:
     return Module(ports=ports, step=step, possible=_limited({"load": high, "heating": warmest}))
 
 
-def fan(model: PartLoadFan, minimum_flow: float = 0.0) -> Module:
-    """Return a fan or pump; its flow follows the load, and its power leaves as heat.
+def fan(model: PartLoadFan, minimum_flow: float = 0.0, domain: Domain = "air") -> Module:
+    """Return a fan or pump, of what flows; its flow follows the load, and its power leaves as heat.
 
     While it runs it gives ``minimum_flow`` of its rated flow at least: at 0 its speed is variable,
     at 1 constant, and :func:`several` of constant speed are stages.
@@ -361,7 +362,7 @@ def fan(model: PartLoadFan, minimum_flow: float = 0.0) -> Module:
 
     return _machine(
         step,
-        observation("flow", "kg/s"),
+        observation("flow", "kg/s", domain, way="gives"),
         observation("electric_power", "kW", "electrical", way="takes"),
         unit="kg/s",
     )
@@ -384,7 +385,7 @@ def cooling_tower(tower: YorkCalcTower) -> Module:
             balance("heat_rejected", "kW", "thermal", way="takes"),
             action("speed", "1"),
             disturbance("wet_bulb_temperature", "degC", "thermal"),
-            disturbance("water_flow", "kg/s", "thermal"),
+            disturbance("water_flow", "kg/s", "water", way="takes"),
             observation("electric_power", "kW", "electrical", way="takes"),
             observation("water_temperature", "degC", "thermal"),
         ),
@@ -479,7 +480,8 @@ def air_handler(
         action("outdoor_share", "1", default=0.0),
         disturbance("outdoor", "degC"),
         *(observation(f"{which}_temperature", "degC") for which in ("supply", "mixed")),
-        *(observation(name, unit) for name, unit in (("flow", "kg/s"), ("cooling", "kW"))),
+        observation("flow", "kg/s", "air", way="gives"),
+        observation("cooling"),
         observation("heating_coil", "kW", "thermal", way="takes"),
         observation("cooling_coil", "kW", "thermal", way="gives"),
         observation("electric_power", "kW", "electrical", way="takes"),
@@ -487,7 +489,7 @@ def air_handler(
             port
             for part in warmest
             for port in (
-                action(f"{part}.flow", "kg/s", default=0.0),
+                action(f"{part}.flow", "kg/s", "air", way="takes", default=0.0),
                 action(f"{part}.reheat", "kW", "thermal", way="takes", default=0.0),
                 disturbance(f"{part}.room", "degC"),
                 observation(f"{part}.cooling", "kW", "thermal", way="takes"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engiagent import Site
-from engiagent.environment.environment import Environment
+from engiagent.environment.environment import Environment, unserved
 from engiagent.errors import InputError
 from tests.formulations.components.test_buildings import aired, boxed
 
@@ -206,3 +206,30 @@ def test_a_tank_of_two_zones(bus: str) -> None:
     site.add("tank", "two_zone_tank", **slots)
     _, data, _ = followed(site, least=5)
     assert data["tank.charge"].values.any()
+
+
+def test_a_pump_gives_what_its_circuit_takes_and_what_it_cannot_is_unserved() -> None:
+    site = quarter()
+    site.add("pump", "pump", bus="power", rated_flow=15, rated_power=5)
+    site.add(
+        "machine", "chiller", heat_bus="warm", cooling_bus="cold", rated_capacity=9, rated_cop=4
+    )
+    site.add("hall", "load", bus="cold", power=4)
+    tower: Any = {"rated_fan_power": 10, "wet_bulb_temperature": 20}
+    tower |= {"rated_water_flow": 20, "water_flow": [20.0, 10, 5, 4, 12, 15, 18, 20]}
+    site.add("tower", "cooling_tower", bus="power", heat_bus="warm", **tower)
+    site.minimise_cost()
+    plant = Environment(site.blueprint(), flows={"condenser": ["pump.flow", "tower.water_flow"]})
+    data = plant.run()
+    water = np.array(tower["water_flow"])
+    assert data["pump.flow"].values == pytest.approx(np.minimum(water, 15.0))
+    power = 5.0 * (np.minimum(water, 15.0) / 15.0) ** 3 + 10.0
+    assert data["grid.import"].values == pytest.approx(power + LOAD)
+    assert data["condenser.unserved"].attrs["units"] == "kg/s"
+    assert data["condenser.unserved"].values == pytest.approx(np.maximum(water - 15.0, 0.0))
+    (note,) = unserved(data)
+    assert note.startswith("46.8 t (up to 5 kg/s) were taken that nothing made")
+    assert plant.domains["condenser"] == "water"
+    assert plant.imbalance < 1e-9
+    with pytest.raises(InputError, match=r"condenser: tower.speed is no flow; .*tower.water_flow"):
+        Environment(site.blueprint(), flows={"condenser": ["tower.speed"]})
