@@ -243,7 +243,8 @@ def _flexible(site: Built, unit: Unit) -> None:
     if unit.model == "shiftable_load":
         ways = {way: (f"shift_{way}", unit.series(f"shift_{way}_max")) for way in ("up", "down")}
         ends = unit.largest("ahead_energy_max"), unit.largest("delayed_energy_max")
-        site.seen(f"{name}.shifted_energy", "kWh", f"{name}.shifted_energy", "state")
+        signal = Signal("kWh", "state", None, -ends[1], ends[0])
+        site.names[f"{name}.shifted_energy"] = Name(signal, reads=f"{name}.shifted_energy")
     else:
         ways = {"down": ("unmet", unit.series("curtailable_share") * demand)}
         site.priced(unit, "lost_load_value", "unmet")
