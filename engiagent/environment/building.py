@@ -29,10 +29,9 @@ from engiagent.verify.plants import buildings, generators, machines, stores, tan
 from engiagent.verify.plants.unit import Unit
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+Flows = Mapping[str, Sequence[str]]
 RESIDUAL: Final = "residual of "
 """Before the name of a bus: what its members take beyond what they give."""
-AROUND: Final = "around_"
-"""Before the name of a flow: the bus of what is on none."""
 CHARGING: Final = ("charge", "discharge")
 _BUS: Final = {False: "heat_bus", True: "cooling_bus"}
 """By whether what is on it is cold."""
@@ -114,7 +113,7 @@ class Built:
     def put(self, bus: str | None, full: str, domain: Domain) -> None:
         """Put a flow on a bus, or let the surroundings take or give it where there is none."""
         if bus in (None, "none"):
-            bus = f"{AROUND}{full.replace('.', '_')}"
+            bus = f"around_{full.replace('.', '_')}"
             self.modules[bus] = surroundings(domain)
             self.members[bus] = [f"{bus}.exchange"]
         bus = str(bus)
@@ -174,7 +173,7 @@ class Built:
         self.names[f"{unit.name}.{slot}"] = Name(Signal(text, "disturbance"), full, full)
 
 
-def build(blueprint: Blueprint, folder: Path | None, flows: Mapping[str, Sequence[str]]) -> Built:
+def build(blueprint: Blueprint, folder: Path | None, flows: Flows) -> Built:
     """Return a plant as a system; ``flows`` of water and air by the bus that they are on.
 
     Raises InputError for a component that has no module, with its name and those that have one.
@@ -279,9 +278,8 @@ def _demand_response(site: Built, unit: Unit) -> None:
     site.wires |= {f"{unit.name}.{way}": f"{metered}.{way}" for way in ("import", "export")}
     site.given(unit, "event")
     site.given(unit, "baseline")
-    most = unit.slot("reduction_max")
-    usual = np.maximum(unit.series("baseline"), 0.0)
-    site.series[f"{unit.name}.reduction_max"] = usual if most is None else most
+    slot = "reduction_max" if unit.given("reduction_max") else "baseline"
+    site.series[f"{unit.name}.reduction_max"] = unit.series(slot)
     site.shown(unit, "reduction")
     site.priced(unit, "reward", "reduction", -1.0)
 
@@ -313,7 +311,7 @@ def _battery(site: Built, unit: Unit) -> None:
     model = replace(model, initial_energy=unit.need("initial_energy"))
     site.modules[unit.name] = electrical.battery(model, loss=loss)
     _ways(site, unit, "bus")
-    _content(site, unit, "state_of_charge")
+    _content(site, unit, "state_of_charge", unit.need("energy_capacity"))
 
 
 def _ways(site: Built, unit: Unit, connection: str, ways: tuple[str, ...] = CHARGING) -> None:
@@ -324,23 +322,29 @@ def _ways(site: Built, unit: Unit, connection: str, ways: tuple[str, ...] = CHAR
         site.join(unit, way, connection)
 
 
-def _content(site: Built, unit: Unit, word: str, most: float | None = None) -> None:
+def _content(site: Built, unit: Unit, word: str, most: float) -> None:
     """Name the content of a store."""
-    most = unit.need("energy_capacity") if most is None else most
     signal = Signal("kWh", "state", None, 0.0, most)
     site.names[f"{unit.name}.{word}"] = Name(signal, reads=f"{unit.name}.energy")
 
 
 def _thermal_store(site: Built, unit: Unit) -> None:
-    ice = unit.model == "ice_tank"
+    ice, zones = unit.model == "ice_tank", unit.model == "two_zone_tank"
     cold = ice or tanks.cold(unit)
-    model = tanks.ice(unit) if ice else stores.store(unit)
     if unit.given("charge_curve", "discharge_curve", "charge_limit", "discharge_limit"):
         raise InputError(f"{unit.name} has limits by its content, which are not simulated")
-    model = replace(model, initial_energy=unit.need("initial_energy"))
-    site.modules[unit.name] = electrical.battery(model, domain="thermal", cold=cold)
+    if zones:
+        model = tanks.zones(unit)
+        start = unit.need("initial_fraction") * model.energy_capacity
+        site.series[f"{unit.name}.standing"] = np.ones(unit.periods.size) * tanks.standing(unit)
+    else:
+        model = tanks.ice(unit) if ice else stores.store(unit)
+        start = unit.need("initial_energy")
+    model = replace(model, initial_energy=start)
+    store = electrical.battery(model, domain="thermal", cold=cold, standing=zones)
+    site.modules[unit.name] = store
     _ways(site, unit, _BUS[cold])
-    _content(site, unit, "energy")
+    _content(site, unit, "energy", model.energy_capacity)
 
 
 def _tank(site: Built, unit: Unit) -> None:
@@ -358,21 +362,10 @@ def _tank(site: Built, unit: Unit) -> None:
     site.seen(f"{unit.name}.temperature", "degC", f"{unit.name}.temperature", "state")
 
 
-def _two_zone_tank(site: Built, unit: Unit) -> None:
-    cold, store = tanks.cold(unit), tanks.zones(unit)
-    start = unit.need("initial_fraction") * store.energy_capacity
-    powers = {f"{way}_power_max": unit.largest(f"{way}_power_max") for way in CHARGING}
-    model = replace(store, initial_energy=start, **powers)
-    site.modules[unit.name] = electrical.battery(model, domain="thermal", cold=cold, standing=True)
-    site.series[f"{unit.name}.standing"] = np.broadcast_to(tanks.standing(unit), unit.periods.size)
-    _ways(site, unit, _BUS[cold])
-    _content(site, unit, "energy", store.energy_capacity)
-
-
 def _ev(site: Built, unit: Unit) -> None:
     site.modules[unit.name] = electrical.vehicle(stores.vehicle(unit), stores.stays(unit))
     _ways(site, unit, "bus")
-    _content(site, unit, "state_of_charge")
+    _content(site, unit, "state_of_charge", unit.need("energy_capacity"))
 
 
 # -- machines -------------------------------------------------------------------------------------
@@ -557,8 +550,7 @@ def _air_handler(site: Built, unit: Unit) -> None:
             site.put(part.connections.get("heat_bus"), f"{full}.reheat", "thermal")
             site.seen(f"{own}.cooling", "kW", f"{full}.cooling")
             site.put(f"{name}_air", f"{full}.flow", "air")
-        given: Any = {"lower": low, "rest": low, "unit": "kg/s", "port": f"{full}.flow"}
-        site.action(f"{own}.flow", high, **given)
+        site.action(f"{own}.flow", high, lower=low, rest=low, unit="kg/s", port=f"{full}.flow")
         zone = buildings.partner(part, "zone", "thermal_zone")
         site.wires[f"{full}.room"] = zone.names("temperature")[0]
         site.put(f"{zone.name}.cooling", f"{full}.cooling", "thermal")
@@ -628,14 +620,11 @@ def _zones(site: Built, unit: Unit) -> None:
             site.driven(zone, "gains", "kW", f"{body}.{zone.name}.gains", gains)
 
 
-_COOLING: Final = ("cooler", "chiller", "air_handler", "vav_box")
-"""Models that serve the cooling of a zone; warm air cools by less than nothing."""
-
-
 def _serving(site: Built, zone: Unit, way: str) -> bool:
-    """Whether some unit heats or cools a zone."""
+    """Whether some unit heats or cools a zone; warm air cools it by less than nothing."""
+    cooling = ("cooler", "chiller", "air_handler", "vav_box")
     return any(
-        (unit.model in _COOLING or "cooling_bus" in unit.connections) == (way == "cooling")
+        (unit.model in cooling or "cooling_bus" in unit.connections) == (way == "cooling")
         for unit in site.units
         if unit.connections.get("zone") == zone.name
     )
@@ -732,7 +721,7 @@ FAMILIES: Final[Mapping[str, Callable[[Built, Unit], None]]] = {
     "tank": _tank,
     "thermal_store": _thermal_store,
     "thermal_zone": _zones,
-    "two_zone_tank": _two_zone_tank,
+    "two_zone_tank": _thermal_store,
     "vav_box": _box,
     "wind_turbine": _source,
     "zone_5r1c": _zone_5r1c,

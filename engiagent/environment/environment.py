@@ -1,6 +1,6 @@
 """A site that runs: a plant file with the physics of its components, in steps of any length."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +11,7 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.indexing import Table
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
-from engiagent.environment.building import AROUND, RESIDUAL, Built, build
+from engiagent.environment.building import RESIDUAL, Built, Flows, build
 from engiagent.environment.interface import Signal, Values
 from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run
 from engiagent.errors import EngiagentError, InputError
@@ -35,15 +35,12 @@ class Environment:
     for what their bus leaves, in the order of the file; the grid takes the rest.
 
     ``blueprint``, ``folder``: the plant, and where its data files lie. ``flows``: of water or air
-    by the bus of mass that they are on, as ``{"condenser": ["pump.flow", "tower.water_flow"]}``.
-    Raises InputError for a component that has no physics that runs, by name.
+    by bus, as ``{"condenser": ["pump.flow", "tower.water_flow"]}``. Raises InputError for a
+    component that has no physics that runs, by name.
     """
 
     def __init__(
-        self,
-        blueprint: Blueprint,
-        folder: Path | None = None,
-        flows: Mapping[str, Sequence[str]] | None = None,
+        self, blueprint: Blueprint, folder: Path | None = None, flows: Flows | None = None
     ) -> None:
         self.blueprint, self.folder = blueprint, folder
         self.built: Built = build(blueprint, folder, flows or {})
@@ -104,7 +101,7 @@ class Environment:
     @property
     def domains(self) -> dict[str, Domain]:
         """The domain of every bus: electrical, thermal and fuel in kW, water and air in kg/s."""
-        return {b: d for b, d in self.built.domains.items() if not b.startswith(AROUND)}
+        return {b: d for b, d in self.built.domains.items() if not b.startswith("around_")}
 
     def ahead(self, steps: int = 0) -> dict[str, float]:
         """Return what drives the plant in the next step, or some steps later, and prices then."""
@@ -201,10 +198,7 @@ class Environment:
         return np.moveaxis(found.reshape(-1, *rows.shape[1:]), 0, axis)
 
     def cost(self, data: "xarray.Dataset") -> dict[str, Any] | None:
-        """Return what the energy of a run costs, with lost load and less rewards.
-
-        None where no price is stated.
-        """
+        """Return what a run costs at its prices of energy; None where none is stated."""
         if not self._prices:
             return None
         total = float(np.sum(self.step_cost({n: item.values for n, item in data.items()})))

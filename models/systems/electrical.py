@@ -1,7 +1,7 @@
 """Electrical units as modules: grid, loads, battery, generators, vehicle."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -101,8 +101,8 @@ def job(power: float, duration: float, window: tuple[float, float], runs: int) -
     def step(state: Values, inputs: Values, hours: float) -> Outcome:
         due = state["remaining"] + inputs["begin"] * duration
         used = power * min(due, hours) / hours
-        after = {"clock": state["clock"] + hours, "remaining": max(due - hours, 0.0)}
-        after["runs"] = state["runs"] - inputs["begin"]
+        clock, left = state["clock"] + hours, state["runs"] - inputs["begin"]
+        after = {"clock": clock, "remaining": max(due - hours, 0.0), "runs": left}
         return Outcome(state=after, outputs={"power": used}, left=used)
 
     start = {"clock": 0.0, "remaining": 0.0, "runs": float(runs)}
@@ -119,7 +119,7 @@ def demand_response() -> Module:
 
     def step(state: Values, inputs: Values, hours: float) -> Outcome:
         below = inputs["baseline"] - inputs["import"] + inputs["export"]
-        most = inputs["event"] * inputs["reduction_max"]
+        most = max(inputs["event"] * inputs["reduction_max"], 0.0)
         return Outcome(outputs={"reduction": clipped(below, most)})
 
     given = ("import", "export", "baseline", "reduction_max", "event")
@@ -127,18 +127,13 @@ def demand_response() -> Module:
 
 
 def generating_set(
-    model: Genset,
-    rate: Callable[[float], Any],
-    count: int,
-    heating_value: float,
-    before: tuple[float, float],
+    model: Genset, rate: Callable[[float], Any], count: int, value: float, before: Sequence[float]
 ) -> Module:
     """Return sets alike, of whose ``load`` is asked and of which ``commit`` run.
 
-    Below 0 that is as few as are enough, and a set that is asked for less than its least power
-    stands. ``rate``: the fuel of one by its power [kW], in an hour. ``heating_value``: of the fuel,
-    0 where it is unknown. [kWh] ``before``: how many ran before, and the power that they had, below
-    0 where it does not limit the first. [kW]
+    Below 0 that is as few as are enough, and none for less than the least power of one. ``rate``:
+    fuel of one in an hour by its power [kW]. ``value``: heating value, 0 where it is unknown. [kWh]
+    ``before``: how many ran and with which power, below 0 where that limits nothing. [kW]
     """
     rated, least = model.rated_power, model.minimum_load * model.rated_power
 
@@ -153,7 +148,7 @@ def generating_set(
             given = min(given, was + count * model.ramp_up * hours + rated * start)
             given = max(given, was - count * model.ramp_down * hours - rated * stop)
         fuel = (on * float(rate(given / on)) if on else 0.0) + model.start_fuel * start / hours
-        burnt = max(heating_value * fuel, given)
+        burnt = max(value * fuel, given)
         outputs = {"on": float(on), "power": given, "fuel": fuel, "burnt": burnt}
         after = {"running": float(on), "power": given}
         return Outcome(state=after, outputs=outputs, left=burnt - given)

@@ -5,7 +5,7 @@ capacity is ``unmet``. Temperatures that its power depends on are disturbances.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -33,6 +33,11 @@ from engiagent.models.systems.system import (
     disturbance,
     observation,
 )
+
+POWER = observation("power", "kW", "electrical", way="gives")
+ELECTRIC = observation("electric_power", "kW", "electrical", way="takes")
+HEAT = observation("heat", "kW", "thermal", way="gives")
+FUEL = observation("fuel", "kW", "fuel", way="takes")
 
 
 def heat_network(network: HeatNetwork, rooms: tuple[str, ...], driven: Values) -> Module:
@@ -230,11 +235,7 @@ def stated_heat_pump(
     return _machine(step, disturbance("cop", "1"), *_PUMP)
 
 
-_PUMP = (
-    observation("heat", "kW", "thermal", way="gives"),
-    observation("electric_power", "kW", "electrical", way="takes"),
-    observation("source_heat", "kW", "thermal"),
-)
+_PUMP = (HEAT, ELECTRIC, observation("source_heat", "kW", "thermal"))
 
 
 def heat_pump(pump: HeatPump) -> Module:
@@ -270,14 +271,10 @@ def chiller(model: Chiller, *, condenser_bus: bool = False) -> Module:
             unmet=float(done.unmet),
         )
 
-    return _machine(
-        step,
-        disturbance("leaving", "degC", "thermal"),
-        disturbance("entering", "degC", "thermal"),
-        observation("cooling", "kW", "thermal", way="takes"),
-        observation("electric_power", "kW", "electrical", way="takes"),
-        observation("heat_rejected", "kW", "thermal", way="gives" if condenser_bus else None),
-    )
+    temperatures = (disturbance(end, "degC", "thermal") for end in ("leaving", "entering"))
+    rejected = observation("heat_rejected", "kW", "thermal", way="gives" if condenser_bus else None)
+    cooling = observation("cooling", "kW", "thermal", way="takes")
+    return _machine(step, *temperatures, cooling, ELECTRIC, rejected)
 
 
 def boiler(model: Boiler) -> Module:
@@ -286,16 +283,10 @@ def boiler(model: Boiler) -> Module:
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         done = model.operate(inputs["load"], temperature=inputs["water"])
         heat, fuel = float(done.heat), float(done.fuel)
-        return Outcome(
-            outputs={"heat": heat, "fuel": fuel}, left=fuel - heat, unmet=float(done.unmet)
-        )
+        outputs = {"heat": heat, "fuel": fuel}
+        return Outcome(outputs=outputs, left=fuel - heat, unmet=float(done.unmet))
 
-    return _machine(
-        step,
-        disturbance("water", "degC", "thermal"),
-        observation("heat", "kW", "thermal", way="gives"),
-        observation("fuel", "kW", "fuel", way="takes"),
-    )
+    return _machine(step, disturbance("water", "degC", "thermal"), HEAT, FUEL)
 
 
 def engine(chp: PartLoadChp) -> Module:
@@ -312,14 +303,7 @@ def engine(chp: PartLoadChp) -> Module:
             unmet=asked - power,
         )
 
-    return _machine(step, *_COGENERATED)
-
-
-_COGENERATED = (
-    observation("power", "kW", "electrical", way="gives"),
-    observation("heat", "kW", "thermal", way="gives"),
-    observation("fuel", "kW", "fuel", way="takes"),
-)
+    return _machine(step, POWER, HEAT, FUEL)
 
 
 def turbine(chp: ExtractionChp) -> Module:
@@ -342,7 +326,7 @@ def turbine(chp: ExtractionChp) -> Module:
         outputs = {"power": power, "heat": heat, "fuel": fuel}
         return Outcome(outputs=outputs, left=fuel - power - heat)
 
-    ports = (*(action(name, default=0.0) for name in ("load", "heating")), *_COGENERATED)
+    ports = (*(action(name, default=0.0) for name in ("load", "heating")), POWER, HEAT, FUEL)
     return Module(ports=ports, step=step, possible=_limited({"load": high, "heating": warmest}))
 
 
@@ -360,12 +344,7 @@ def fan(model: PartLoadFan, minimum_flow: float = 0.0, domain: Domain = "air") -
         outputs = {"flow": flow, "electric_power": power}
         return Outcome(outputs=outputs, left=power, unmet=max(asked - flow, 0.0))
 
-    return _machine(
-        step,
-        observation("flow", "kg/s", domain, way="gives"),
-        observation("electric_power", "kW", "electrical", way="takes"),
-        unit="kg/s",
-    )
+    return _machine(step, observation("flow", "kg/s", domain, way="gives"), ELECTRIC, unit="kg/s")
 
 
 def cooling_tower(tower: YorkCalcTower) -> Module:
@@ -386,7 +365,7 @@ def cooling_tower(tower: YorkCalcTower) -> Module:
             action("speed", "1"),
             disturbance("wet_bulb_temperature", "degC", "thermal"),
             disturbance("water_flow", "kg/s", "water", way="takes"),
-            observation("electric_power", "kW", "electrical", way="takes"),
+            ELECTRIC,
             observation("water_temperature", "degC", "thermal"),
         ),
         step=step,
@@ -431,29 +410,22 @@ NO_SET_POINT = -273.15
 
 
 def air_handler(
-    fan: PartLoadFan,
-    least: float,
-    ends: tuple[float, float],
-    coils: tuple[float, float],
-    warmest: Values,
+    fan: PartLoadFan, least: float, ends: Sequence[float], coils: Sequence[float], warmest: Values
 ) -> Module:
     """Return an air handler: its supply temperature and share of outdoor air are actions.
 
-    Its coils bring the mixed air to the ``set_point``, which is between two ``ends`` [degC], as far
-    as they can. ``least``: flow of the running fan. [kg/s] ``coils``: powers that heat and cool.
-    [kW] ``warmest``: by the part that blows into a room, with its ``flow`` and ``reheat`` as
-    actions, the temperature at which the latter ends. [degC]
+    Its coils, of powers that heat and cool [kW], bring mixed air to the ``set_point`` between two
+    ``ends`` [degC] as far as they can. ``least``: flow of the running fan. [kg/s] ``warmest``: by
+    the part that blows into a room how far its ``reheat`` goes. [degC]
     """
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         asked = sum(inputs[f"{part}.flow"] for part in warmest)
         total = min(max(asked, least), fan.rated_flow) if asked > 0 else 0.0
-        share = total / asked if asked > 0 else 0.0
-        flows = {part: share * inputs[f"{part}.flow"] for part in warmest}
+        flows = {p: total and total / asked * inputs[f"{p}.flow"] for p in warmest}
         rooms = {part: inputs[f"{part}.room"] for part in warmest}
-        back = max(rooms.values())
-        if total > 0:
-            back = sum(flows[part] * rooms[part] for part in warmest) / total
+        whole = sum(flows[part] * rooms[part] for part in warmest)
+        back = whole / total if total > 0 else max(rooms.values())
         mixed = float(mixed_air(inputs["outdoor_share"], inputs["outdoor"], back))
         point = inputs["set_point"]
         supply = min(max(mixed if point == NO_SET_POINT else point, ends[0]), ends[1])
@@ -465,11 +437,8 @@ def air_handler(
             top = float(air_heat(flow, supply, warmest[part])) if flow > 0 else 0.0
             reheat = clipped(inputs[f"{part}.reheat"], max(top, 0.0))
             use = float(air_heat(flow, supply, rooms[part]))
-            done |= {
-                f"{part}.flow": flow,
-                f"{part}.reheat": reheat,
-                f"{part}.cooling": use - reheat,
-            }
+            done |= {f"{part}.flow": flow, f"{part}.reheat": reheat}
+            done[f"{part}.cooling"] = use - reheat
         fresh, power = float(air_heat(total, back, mixed)), float(fan.power(total))
         done |= {"heating_coil": max(coil, 0.0), "cooling_coil": max(-coil, 0.0)}
         done |= {"cooling": float(air_heat(total, supply, back)), "electric_power": power}
@@ -484,7 +453,7 @@ def air_handler(
         observation("cooling"),
         observation("heating_coil", "kW", "thermal", way="takes"),
         observation("cooling_coil", "kW", "thermal", way="gives"),
-        observation("electric_power", "kW", "electrical", way="takes"),
+        ELECTRIC,
         *(
             port
             for part in warmest
