@@ -11,13 +11,13 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.indexing import Table
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
-from engiagent.environment.building import RESIDUAL, Built, build
+from engiagent.environment.building import RESIDUAL, Built, Flows, build
 from engiagent.environment.interface import Signal, Values
 from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run
 from engiagent.environment.wear import Ageing, Fading
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
-from engiagent.models.systems.system import Simulation
+from engiagent.models.systems.system import Domain, Simulation
 from engiagent.plant.source import nearest
 from engiagent.run.scenarios import Scenario
 
@@ -36,15 +36,20 @@ class Environment:
     for what their bus leaves, in the order of the file; the grid takes the rest.
 
     ``blueprint``, ``folder``: the plant, and where its data files lie. ``ageing``: by battery how
-    its capacity fades in a run, as :func:`~engiagent.environment.wear.read_ageing` has it. Raises
-    InputError for a component that has no physics that runs, by name.
+    its capacity fades in a run, as :func:`~engiagent.environment.wear.read_ageing` has it.
+    ``flows``: of water or air by bus, as ``{"condenser": ["pump.flow", "tower.water_flow"]}``.
+    Raises InputError for a component that has no physics that runs, by name.
     """
 
     def __init__(
-        self, blueprint: Blueprint, folder: Path | None = None, ageing: Ageing | None = None
+        self,
+        blueprint: Blueprint,
+        folder: Path | None = None,
+        ageing: Ageing | None = None,
+        flows: Flows | None = None,
     ) -> None:
         self.blueprint, self.folder = blueprint, folder
-        self.built: Built = build(blueprint, folder)
+        self.built: Built = build(blueprint, folder, flows or {})
         self._fading = Fading(self.built.units, ageing or {})
         for name in ageing or {}:
             self.built.seen(f"{name}.capacity_loss", "1", f"{name}.faded")
@@ -56,10 +61,8 @@ class Environment:
         # On a bus of cold what takes gives heat, so that what is left over is what lacks.
         self._cold = {unit.connections.get("cooling_bus") for unit in self.built.units}
         self._stated = [name for name, s in driven.items() if s.writes is None]
-        self._prices = [name for name in self._stated if name.endswith("_price")]
-        self._emitting = [
-            name.partition(".")[0] for name in self._stated if name not in self._prices
-        ]
+        self._prices = [*self.built.prices]
+        self._emitting = [n.partition(".")[0] for n in driven if n.endswith(".emission_factor")]
         edges = np.concatenate(([0.0], np.cumsum(self.built.units[0].hours))) * 3600.0
         self.duration = float(edges[-1])
         self._forcing = Forcing(edges[:-1], self.built.series)
@@ -107,6 +110,11 @@ class Environment:
         self._fading.start(self._simulation.state())
         return self._seen(self._simulation.state())
 
+    @property
+    def domains(self) -> dict[str, Domain]:
+        """The domain of every bus: electrical, thermal and fuel in kW, water and air in kg/s."""
+        return {b: d for b, d in self.built.domains.items() if not b.startswith("around_")}
+
     def ahead(self, steps: int = 0) -> dict[str, float]:
         """Return what drives the plant in the next step, or some steps later, and prices then."""
         k = min(self.number + steps, self.steps - 1)
@@ -132,7 +140,8 @@ class Environment:
             signal = known.signal
             if name in inputs and known.writes is not None:
                 where = driven if signal.role == "disturbance" else actions
-                where[str(known.writes)] = float(inputs[name])
+                value = float(inputs[name])
+                where[known.writes] = min(max(value, signal.lower), signal.upper)
             elif signal.role == "action" and signal.default is not None:
                 actions[str(known.writes)] = signal.default
         odd = [name for name in inputs if name not in self.signals]
@@ -203,7 +212,7 @@ class Environment:
         return np.moveaxis(found.reshape(-1, *rows.shape[1:]), 0, axis)
 
     def cost(self, data: "xarray.Dataset") -> dict[str, Any] | None:
-        """Return what the energy of a run costs at the grids; None where no price is stated."""
+        """Return what a run costs at its prices of energy; None where none is stated."""
         if not self._prices:
             return None
         total = float(np.sum(self.step_cost({n: item.values for n, item in data.items()})))
@@ -211,18 +220,15 @@ class Environment:
 
     def emissions(self, data: "xarray.Dataset") -> dict[str, Any] | None:
         """Return what a run emits at the grids; None where no factor is stated."""
-        grids = [name.partition(".")[0] for name in self._stated if name not in self._prices]
+        grids = self._emitting
         flows = (float((data[f"{g}.import"] * data[f"{g}.emission_factor"]).sum()) for g in grids)
         return {"value": self.seconds / 3600.0 * sum(flows), "unit": "kg"} if grids else None
 
     def step_cost(self, values: Mapping[Any, Any]) -> Any:
-        """Return what the energy of a step costs at the grids, from its values by name."""
+        """Return what the energy of a step costs, from its values by name."""
         total: Any = 0.0
-        for name in self._prices:
-            grid, _, slot = name.rpartition(".")
-            way = slot.removesuffix("_price")
-            sign = self.seconds / 3600.0 * (1.0 if way == "import" else -1.0)
-            total = total + sign * values[f"{grid}.{way}"] * values[name]
+        for name, (quantity, sign) in self.built.prices.items():
+            total = total + sign * self.seconds / 3600.0 * values[quantity] * values[name]
         return total
 
     def series(self, name: str) -> Floats:

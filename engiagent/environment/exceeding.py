@@ -56,7 +56,9 @@ def unserved(data: "xarray.Dataset", before: str = "") -> Iterator[str]:
     for name in (str(name) for name in data if str(name).endswith(".unserved")):
         power = np.where(data[name].values > NOTHING, data[name].values, 0.0)
         if power.any():
-            by = f"{power @ hours:.4g} kWh (up to {power.max():.4g} kW)"
+            unit = data[name].attrs["units"]
+            total, of = (power @ hours, "kWh") if unit == "kW" else (3.6 * power @ hours, "t")
+            by = f"{total:.4g} {of} (up to {power.max():.4g} {unit})"
             said = f"were taken that nothing made ({name}) in {hours[power > 0].sum():.4g} h"
             yield f"{before}{by} {said}: costs are too low and comfort too good by that"
 

@@ -36,6 +36,25 @@ DRY_AIR_HEAT: Final = 1.006
 """Of dry air. [kJ/(kg K)]"""
 
 
+def mixed_air(share: npt.ArrayLike, outdoor: npt.ArrayLike, room: npt.ArrayLike) -> Floats:
+    """Return the temperature of air of which a share [-] is from outdoors. [degC].
+
+    >>> float(mixed_air(0.25, -4.0, 20.0))
+    14.0
+    """
+    back = np.asarray(room)
+    return np.asarray(back + np.asarray(share) * (np.asarray(outdoor) - back))
+
+
+def air_heat(flow: npt.ArrayLike, before: npt.ArrayLike, after: npt.ArrayLike) -> Floats:
+    """Return what brings a flow of dry air [kg/s] from one temperature to another. [kW].
+
+    >>> float(air_heat(2.0, 14.0, 19.0))
+    10.06
+    """
+    return np.asarray(np.asarray(flow) * DRY_AIR_HEAT * (np.asarray(after) - np.asarray(before)))
+
+
 @dataclass(frozen=True, kw_only=True)
 class PartLoadFan:
     """A fan by its curve of power over flow.

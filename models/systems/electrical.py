@@ -1,11 +1,15 @@
-"""Electrical units as modules: grid, load, battery, generator, vehicle."""
+"""Electrical units as modules: grid, loads, battery, generators, vehicle."""
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from engiagent.models.battery import Battery, ConverterLoss
+from engiagent.models.engines import Genset
 from engiagent.models.ev import Sessions, Vehicle
 from engiagent.models.systems.system import (
     Domain,
@@ -26,15 +30,16 @@ LOSS_ROUNDS = 60
 """Of an iteration that ends after few: a watt more loses little of a watt more."""
 
 
-def grid(domain: Domain = "electrical") -> Module:
-    """Return a connection to the grid, which balances its bus by ``exchange``."""
+def grid(domain: Domain = "electrical", *, cold: bool = False) -> Module:
+    """Return a connection to the grid, which balances its bus by ``exchange``; also of ``cold``."""
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         taken, given = max(inputs["exchange"], 0.0), max(-inputs["exchange"], 0.0)
-        return Outcome(outputs={"import": taken, "export": given}, entered=taken, left=given)
+        entered, left = (given, taken) if cold else (taken, given)
+        return Outcome(outputs={"import": taken, "export": given}, entered=entered, left=left)
 
     ports = (
-        balance("exchange", "kW", domain, way="gives"),
+        balance("exchange", "kW", domain, way="takes" if cold else "gives"),
         observation("import", "kW", domain),
         observation("export", "kW", domain),
     )
@@ -51,18 +56,132 @@ def load(domain: Domain = "electrical", *, cold: bool = False) -> Module:
     )
 
 
+def flexible_load(ahead: float = math.inf, delayed: float = math.inf) -> Module:
+    """Return a demand that gives way: ``up`` and ``down`` change its power, within their limits.
+
+    What is done ahead of its time, or after it where that is below 0, is ``shifted_energy``, up to
+    energies ``ahead`` and ``delayed`` [kWh].
+    """
+
+    def possible(state: Values, inputs: Values, hours: float) -> Values:
+        shifted = state["shifted_energy"]
+        down = clipped(inputs["down"], min(inputs["down_max"], inputs["demand"]))
+        room = max(ahead - shifted, 0.0) / hours + down
+        up = clipped(inputs["up"], min(inputs["up_max"], room))
+        return {"up": up, "down": min(down, max(delayed + shifted, 0.0) / hours + up)}
+
+    def step(state: Values, inputs: Values, hours: float) -> Outcome:
+        net = inputs["up"] - inputs["down"]
+        power = inputs["demand"] + net
+        shifted = state["shifted_energy"] + hours * net
+        return Outcome(state={"shifted_energy": shifted}, outputs={"power": power}, left=power)
+
+    return Module(
+        ports=(
+            *(disturbance(name) for name in ("demand", "up_max", "down_max")),
+            *(action(way, default=0.0) for way in ("up", "down")),
+            observation("power", way="takes"),
+        ),
+        states=(State("shifted_energy", "kWh", 0.0),),
+        step=step,
+        possible=possible,
+    )
+
+
+def job(power: float, duration: float, window: tuple[float, float], runs: int) -> Module:
+    """Return a job that takes a ``power`` for some hours, as often as there are ``runs``.
+
+    It begins as soon as ``begin`` is 1 within the ``window`` [h] that it is done in, one at a time.
+    """
+
+    def possible(state: Values, inputs: Values, hours: float) -> Values:
+        may = state["runs"] > 0.5 and state["remaining"] < 1e-9 and inputs["begin"] >= 0.5
+        early, late = window[0] - 1e-9, window[1] - duration + 1e-9
+        return {"begin": float(may and early <= state["clock"] <= late)}
+
+    def step(state: Values, inputs: Values, hours: float) -> Outcome:
+        due = state["remaining"] + inputs["begin"] * duration
+        used = power * min(due, hours) / hours
+        clock, left = state["clock"] + hours, state["runs"] - inputs["begin"]
+        after = {"clock": clock, "remaining": max(due - hours, 0.0), "runs": left}
+        return Outcome(state=after, outputs={"power": used}, left=used)
+
+    start = {"clock": 0.0, "remaining": 0.0, "runs": float(runs)}
+    return Module(
+        ports=(action("begin", "1", default=1.0), observation("power", way="takes")),
+        states=tuple(State(name, "1" if name == "runs" else "h", v) for name, v in start.items()),
+        step=step,
+        possible=possible,
+    )
+
+
+def demand_response() -> Module:
+    """Return what an ``import`` less an ``export`` is below a baseline in events."""
+
+    def step(state: Values, inputs: Values, hours: float) -> Outcome:
+        below = inputs["baseline"] - inputs["import"] + inputs["export"]
+        most = max(inputs["event"] * inputs["reduction_max"], 0.0)
+        return Outcome(outputs={"reduction": clipped(below, most)})
+
+    given = ("import", "export", "baseline", "reduction_max", "event")
+    return Module(ports=(*map(disturbance, given), observation("reduction")), step=step)
+
+
+def generating_set(
+    model: Genset, rate: Callable[[float], Any], count: int, value: float, before: Sequence[float]
+) -> Module:
+    """Return sets alike, of whose ``load`` is asked and of which ``commit`` run.
+
+    Below 0 that is as few as are enough, and none for less than the least power of one. ``rate``:
+    fuel of one in an hour by its power [kW]. ``value``: heating value, 0 where it is unknown. [kWh]
+    ``before``: how many ran and with which power, below 0 where that limits nothing. [kW]
+    """
+    rated, least = model.rated_power, model.minimum_load * model.rated_power
+
+    def step(state: Values, inputs: Values, hours: float) -> Outcome:
+        asked, was = inputs["load"], state["power"]
+        on = min(math.ceil(asked / rated - 1e-6), count)
+        on -= asked < on * least - 1e-6 * rated
+        on = on if inputs["commit"] < 0 else round(min(inputs["commit"], count))
+        start, stop = max(on - state["running"], 0.0), max(state["running"] - on, 0.0)
+        given = min(max(asked, on * least), on * rated)
+        if was >= 0:  # the ramps hold where a set runs in both periods
+            given = min(given, was + count * model.ramp_up * hours + rated * start)
+            given = max(given, was - count * model.ramp_down * hours - rated * stop)
+        fuel = (on * float(rate(given / on)) if on else 0.0) + model.start_fuel * start / hours
+        burnt = max(value * fuel, given)
+        outputs = {"on": float(on), "power": given, "fuel": fuel, "burnt": burnt}
+        after = {"running": float(on), "power": given}
+        return Outcome(state=after, outputs=outputs, left=burnt - given)
+
+    return Module(
+        ports=(
+            action("load"),
+            action("commit", "1", default=-1.0),
+            *(observation(name, "1") for name in ("on", "fuel")),
+            observation("power", "kW", "electrical", way="gives"),
+            observation("burnt", "kW", "fuel", way="takes"),
+        ),
+        states=(State("running", "1", before[0]), State("power", "kW", before[1])),
+        step=step,
+        possible=lambda state, inputs, hours: {"load": clipped(inputs["load"])},
+    )
+
+
 def battery(
     unit: Battery,
     *,
     loss: ConverterLoss | None = None,
     domain: Domain = "electrical",
     cold: bool = False,
+    standing: bool = False,
 ) -> Module:
     """Return a battery: ``charge`` and ``discharge`` at its terminals are actions.
 
     The ``loss`` of a converter, which has one direction at a time, comes out of the store. In the
     thermal domain it is a store of heat, or of ``cold``: what fills it is then heat that it gives.
     Of the capacity the share ``faded`` is gone; what is stored above the rest leaves as heat.
+    With ``standing`` there is a disturbance that it loses, whatever its content.
     """
 
     @cache
@@ -82,7 +201,7 @@ def battery(
     def possible(state: Values, inputs: Values, hours: float) -> Values:
         decay, gain = rates(hours)
         wanted, now = (inputs["charge"], inputs["discharge"]), aged(inputs["faded"])
-        content = decay * state["energy"]
+        content = decay * state["energy"] - gain * inputs.get("standing", 0.0)
         if loss is None:
             into, out = now.possible(*wanted, content, gain)
             return {"charge": into, "discharge": out}
@@ -99,11 +218,12 @@ def battery(
         charge, discharge, energy = inputs["charge"], inputs["discharge"], state["energy"]
         (decay, gain), gone = rates(hours), lost(charge, discharge)
         net = unit.charge_efficiency * charge - discharge / unit.discharge_efficiency - gone
+        net -= inputs.get("standing", 0.0)
         # The standing loss is the rate times the integral of the energy over the period.
-        standing = unit.self_discharge * gain * energy + (hours - gain) * net
+        decayed = unit.self_discharge * gain * energy + (hours - gain) * net
         after = decay * energy + gain * net
         above = max(after - aged(faded).upper_energy, 0.0) if (faded := inputs["faded"]) else 0.0
-        away = charge - discharge - net + (standing + above) / hours
+        away = charge - discharge - net + (decayed + above) / hours
         return Outcome(
             state={"energy": after - above},
             outputs={} if loss is None else {"loss": gone},
@@ -119,6 +239,7 @@ def battery(
             disturbance("faded", "1", default=0.0),
             observation("energy", "kWh", domain, instant=True),
             *(() if loss is None else (observation("loss", "kW", domain),)),
+            *((disturbance("standing"),) if standing else ()),
         ),
         states=(State("energy", "kWh", unit.initial_energy),),
         step=step,

@@ -4,7 +4,8 @@ What stands in a system: ports, states and a step.
 
 A port is an input or an output. Inputs are actions (somebody decides), disturbances (the weather,
 a series) or left to the balance of a bus; outputs are observations. Any of them may be a flow of
-energy [kW]: it is joined to others over a bus only, so that nothing is counted twice or lost.
+energy [kW] or mass [kg/s]: it is joined to others over a bus only, so that nothing is counted
+twice or lost. What is no flow, as a temperature, is read over a wire.
 
 A module stores nothing; it is a description with pure functions. Its state is passed in and handed
 back, so that a run can be repeated, branched and replayed. What it takes from buses and what
@@ -34,7 +35,8 @@ from typing import Literal
 from engiagent.errors import EngiagentError
 from engiagent.models.ranges import ParameterError, positive
 
-Domain = Literal["electrical", "thermal", "information"]
+Domain = Literal["electrical", "thermal", "fuel", "water", "air", "information"]
+"""Of water and air what flows is a mass [kg/s], of the three before them energy [kW]."""
 Role = Literal["action", "disturbance", "observation", "balance"]
 Way = Literal["gives", "takes"]
 Values = Mapping[str, float]
@@ -191,6 +193,8 @@ class System:
 
     modules: Mapping[str, Module]
     buses: tuple[Bus, ...] = ()  # where flows are balanced
+    # by full names: what an action or a disturbance reads off another port, and is not open for
+    wires: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for bus in self.buses:
@@ -214,7 +218,8 @@ class System:
 
     def open(self, role: str) -> dict[str, Port]:
         """Return the actions, or the disturbances, by full name."""
-        return {name: port for name, port in self.ports.items() if port.role == role}
+        ports = self.ports.items()
+        return {name: p for name, p in ports if p.role == role and name not in self.wires}
 
     @cached_property
     def order(self) -> tuple[str, ...]:
@@ -242,6 +247,9 @@ class System:
                 for member in bus.members:
                     if member not in (*free, *last[place:]) and owner[member] != owner[served]:
                         waits[owner[served]].setdefault(owner[member], member)
+        for reader, source in self.wires.items():
+            if not self.ports[source].instant:
+                waits[owner[reader]].setdefault(owner[source], source)
         return waits
 
 
@@ -317,12 +325,16 @@ class Simulation:
                 name,
                 module,
                 tuple(
-                    (p.name, full, self._net(full, p, bus_of.get(full)))
+                    (p.name, system.wires.get(full, full), self._net(full, p, bus_of.get(full)))
                     for p in module.ports
                     if p.role != "observation"
                     for full in (f"{name}.{p.name}",)
                 ),
-                tuple((f"{name}.{p.name}", p.sign) for p in module.ports if p.way is not None),
+                tuple(
+                    (f"{name}.{p.name}", p.sign)
+                    for p in module.ports
+                    if p.way is not None and p.unit == "kW"
+                ),
             )
             for name, module in ((name, system.modules[name]) for name in system.order)
         ]

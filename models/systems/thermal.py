@@ -1,11 +1,11 @@
-"""Thermal units as modules: buildings, tanks, heat pumps, chillers, boilers.
+"""Thermal units as modules: buildings and their air, tanks, heat pumps, chillers, boilers.
 
 A machine is asked for a ``load`` and serves it as far as it goes; what of a load is above its
 capacity is ``unmet``. Temperatures that its power depends on are disturbances.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from engiagent.models.buildings import HeatNetwork
-from engiagent.models.engines import PartLoadChp
+from engiagent.models.engines import ExtractionChp, PartLoadChp
 from engiagent.models.hvac.curves import Curve
-from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower
+from engiagent.models.hvac.fluids import PartLoadFan, YorkCalcTower, air_heat, mixed_air
 from engiagent.models.hvac.machines import Boiler, Chiller, HeatPump
 from engiagent.models.ranges import Floats, ParameterError
 from engiagent.models.storage import MixedTank
 from engiagent.models.systems.system import (
+    Domain,
     Module,
     Outcome,
     Port,
@@ -32,6 +33,11 @@ from engiagent.models.systems.system import (
     disturbance,
     observation,
 )
+
+POWER = observation("power", "kW", "electrical", way="gives")
+ELECTRIC = observation("electric_power", "kW", "electrical", way="takes")
+HEAT = observation("heat", "kW", "thermal", way="gives")
+FUEL = observation("fuel", "kW", "fuel", way="takes")
 
 
 def heat_network(network: HeatNetwork, rooms: tuple[str, ...], driven: Values) -> Module:
@@ -229,11 +235,7 @@ def stated_heat_pump(
     return _machine(step, disturbance("cop", "1"), *_PUMP)
 
 
-_PUMP = (
-    observation("heat", "kW", "thermal", way="gives"),
-    observation("electric_power", "kW", "electrical", way="takes"),
-    observation("source_heat", "kW", "thermal"),
-)
+_PUMP = (HEAT, ELECTRIC, observation("source_heat", "kW", "thermal"))
 
 
 def heat_pump(pump: HeatPump) -> Module:
@@ -269,38 +271,25 @@ def chiller(model: Chiller, *, condenser_bus: bool = False) -> Module:
             unmet=float(done.unmet),
         )
 
-    return _machine(
-        step,
-        disturbance("leaving", "degC", "thermal"),
-        disturbance("entering", "degC", "thermal"),
-        observation("cooling", "kW", "thermal", way="takes"),
-        observation("electric_power", "kW", "electrical", way="takes"),
-        observation("heat_rejected", "kW", "thermal", way="gives" if condenser_bus else None),
-    )
+    temperatures = (disturbance(end, "degC", "thermal") for end in ("leaving", "entering"))
+    rejected = observation("heat_rejected", "kW", "thermal", way="gives" if condenser_bus else None)
+    cooling = observation("cooling", "kW", "thermal", way="takes")
+    return _machine(step, *temperatures, cooling, ELECTRIC, rejected)
 
 
-def boiler(model: Boiler, *, fuel_bus: bool = False) -> Module:
-    """Return a boiler, ``water`` its temperature; the fuel enters, or comes over a bus."""
+def boiler(model: Boiler) -> Module:
+    """Return a boiler, ``water`` its temperature."""
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
         done = model.operate(inputs["load"], temperature=inputs["water"])
         heat, fuel = float(done.heat), float(done.fuel)
-        return Outcome(
-            outputs={"heat": heat, "fuel": fuel},
-            entered=0.0 if fuel_bus else fuel,
-            left=fuel - heat,
-            unmet=float(done.unmet),
-        )
+        outputs = {"heat": heat, "fuel": fuel}
+        return Outcome(outputs=outputs, left=fuel - heat, unmet=float(done.unmet))
 
-    return _machine(
-        step,
-        disturbance("water", "degC", "thermal"),
-        observation("heat", "kW", "thermal", way="gives"),
-        observation("fuel", "kW", "electrical", way="takes" if fuel_bus else None),
-    )
+    return _machine(step, disturbance("water", "degC", "thermal"), HEAT, FUEL)
 
 
-def engine(chp: PartLoadChp, *, fuel_bus: bool = False) -> Module:
+def engine(chp: PartLoadChp) -> Module:
     """Return an engine that gives heat with its ``power``; below its least it stands."""
 
     def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
@@ -310,21 +299,39 @@ def engine(chp: PartLoadChp, *, fuel_bus: bool = False) -> Module:
         heat, fuel = float(done.heat), float(done.fuel)
         return Outcome(
             outputs={"power": power, "heat": heat, "fuel": fuel},
-            entered=0.0 if fuel_bus else fuel,
             left=fuel - power - heat,
             unmet=asked - power,
         )
 
-    return _machine(
-        step,
-        observation("power", "kW", "electrical", way="gives"),
-        observation("heat", "kW", "thermal", way="gives"),
-        observation("fuel", "kW", "electrical", way="takes" if fuel_bus else None),
-    )
+    return _machine(step, POWER, HEAT, FUEL)
 
 
-def fan(model: PartLoadFan, minimum_flow: float = 0.0) -> Module:
-    """Return a fan or pump; its flow follows the load, and its power leaves as heat.
+def turbine(chp: ExtractionChp) -> Module:
+    """Return an extraction turbine: ``load`` and ``heating`` ask for power and heat.
+
+    In its region the heat comes first, and the power is the nearest to the load. Asked for less
+    than its least fuel gives, it stands.
+    """
+    warmest, loss = float(chp.polygon()[:, 0].max()), chp.power_loss
+    low, high = chp.condensing_power_min, chp.condensing_power_max
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        power, heat, fuel = inputs["load"], inputs["heating"], 0.0
+        if power + heat <= 0 or power + loss * heat < low - 1e-6 * high:
+            power = heat = 0.0
+        else:
+            line = chp.power_to_heat * heat + chp.back_pressure_offset
+            power = min(max(power, line, low - loss * heat, 0.0), high - loss * heat)
+            fuel = float(chp.fuel(power, heat))
+        outputs = {"power": power, "heat": heat, "fuel": fuel}
+        return Outcome(outputs=outputs, left=fuel - power - heat)
+
+    ports = (*(action(name, default=0.0) for name in ("load", "heating")), POWER, HEAT, FUEL)
+    return Module(ports=ports, step=step, possible=_limited({"load": high, "heating": warmest}))
+
+
+def fan(model: PartLoadFan, minimum_flow: float = 0.0, domain: Domain = "air") -> Module:
+    """Return a fan or pump, of what flows; its flow follows the load, and its power leaves as heat.
 
     While it runs it gives ``minimum_flow`` of its rated flow at least: at 0 its speed is variable,
     at 1 constant, and :func:`several` of constant speed are stages.
@@ -337,12 +344,7 @@ def fan(model: PartLoadFan, minimum_flow: float = 0.0) -> Module:
         outputs = {"flow": flow, "electric_power": power}
         return Outcome(outputs=outputs, left=power, unmet=max(asked - flow, 0.0))
 
-    return _machine(
-        step,
-        observation("flow", "kg/s"),
-        observation("electric_power", "kW", "electrical", way="takes"),
-        unit="kg/s",
-    )
+    return _machine(step, observation("flow", "kg/s", domain, way="gives"), ELECTRIC, unit="kg/s")
 
 
 def cooling_tower(tower: YorkCalcTower) -> Module:
@@ -362,8 +364,8 @@ def cooling_tower(tower: YorkCalcTower) -> Module:
             balance("heat_rejected", "kW", "thermal", way="takes"),
             action("speed", "1"),
             disturbance("wet_bulb_temperature", "degC", "thermal"),
-            disturbance("water_flow", "kg/s", "thermal"),
-            observation("electric_power", "kW", "electrical", way="takes"),
+            disturbance("water_flow", "kg/s", "water", way="takes"),
+            ELECTRIC,
             observation("water_temperature", "degC", "thermal"),
         ),
         step=step,
@@ -401,3 +403,66 @@ def tank(
         stored=lambda state: float(model.energy(state["temperature"])),
         possible=_limited(limits),
     )
+
+
+NO_SET_POINT = -273.15
+"""Of the supply air, where nobody sets it: that which needs the least heat or cold. [degC]"""
+
+
+def air_handler(
+    fan: PartLoadFan, least: float, ends: Sequence[float], coils: Sequence[float], warmest: Values
+) -> Module:
+    """Return an air handler: its supply temperature and share of outdoor air are actions.
+
+    Its coils, of powers that heat and cool [kW], bring mixed air to the ``set_point`` between two
+    ``ends`` [degC] as far as they can. ``least``: flow of the running fan. [kg/s] ``warmest``: by
+    the part that blows into a room how far its ``reheat`` goes. [degC]
+    """
+
+    def step(state: Values, inputs: Values, step_hours: float) -> Outcome:
+        asked = sum(inputs[f"{part}.flow"] for part in warmest)
+        total = min(max(asked, least), fan.rated_flow) if asked > 0 else 0.0
+        flows = {p: total and total / asked * inputs[f"{p}.flow"] for p in warmest}
+        rooms = {part: inputs[f"{part}.room"] for part in warmest}
+        whole = sum(flows[part] * rooms[part] for part in warmest)
+        back = whole / total if total > 0 else max(rooms.values())
+        mixed = float(mixed_air(inputs["outdoor_share"], inputs["outdoor"], back))
+        point = inputs["set_point"]
+        supply = min(max(mixed if point == NO_SET_POINT else point, ends[0]), ends[1])
+        coil = min(max(float(air_heat(total, mixed, supply)), -coils[1]), coils[0])
+        if total > 0:
+            supply = mixed + coil / float(air_heat(total, 0.0, 1.0))
+        done = {"flow": total, "supply_temperature": supply, "mixed_temperature": mixed}
+        for part, flow in flows.items():
+            top = float(air_heat(flow, supply, warmest[part])) if flow > 0 else 0.0
+            reheat = clipped(inputs[f"{part}.reheat"], max(top, 0.0))
+            use = float(air_heat(flow, supply, rooms[part]))
+            done |= {f"{part}.flow": flow, f"{part}.reheat": reheat}
+            done[f"{part}.cooling"] = use - reheat
+        fresh, power = float(air_heat(total, back, mixed)), float(fan.power(total))
+        done |= {"heating_coil": max(coil, 0.0), "cooling_coil": max(-coil, 0.0)}
+        done |= {"cooling": float(air_heat(total, supply, back)), "electric_power": power}
+        return Outcome(outputs=done, entered=max(fresh, 0.0), left=power + max(-fresh, 0.0))
+
+    ports = (
+        action("set_point", "degC", default=NO_SET_POINT),
+        action("outdoor_share", "1", default=0.0),
+        disturbance("outdoor", "degC"),
+        *(observation(f"{which}_temperature", "degC") for which in ("supply", "mixed")),
+        observation("flow", "kg/s", "air", way="gives"),
+        observation("cooling"),
+        observation("heating_coil", "kW", "thermal", way="takes"),
+        observation("cooling_coil", "kW", "thermal", way="gives"),
+        ELECTRIC,
+        *(
+            port
+            for part in warmest
+            for port in (
+                action(f"{part}.flow", "kg/s", "air", way="takes", default=0.0),
+                action(f"{part}.reheat", "kW", "thermal", way="takes", default=0.0),
+                disturbance(f"{part}.room", "degC"),
+                observation(f"{part}.cooling", "kW", "thermal", way="takes"),
+            )
+        ),
+    )
+    return Module(ports=ports, step=step)

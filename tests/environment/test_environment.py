@@ -310,10 +310,11 @@ def test_a_wrong_rule_is_named(quarter: Environment, tree: Any, said: str) -> No
 def test_what_has_no_physics_that_runs_is_refused_by_name() -> None:
     site = Site("2026-06-01", "1 h", 2)
     site.add("grid", "grid", import_price=0.3)
-    site.add("wash", "job", power="2 kW", duration="1 h")
     site.minimise_cost()
-    with pytest.raises(InputError, match="wash is job, which the environment does not run"):
-        Environment(site.blueprint())
+    tree = json.loads(site.blueprint().to_json())
+    tree["core_model_elements"]["components"][0] |= {"model": "feeder", "parameters": {}}
+    with pytest.raises(InputError, match="grid is feeder, which the environment does not run"):
+        Environment(Blueprint.from_dict(tree))
 
 
 @given(

@@ -9,7 +9,7 @@ from engiagent.blueprint.elements import ConstraintDef
 from engiagent.blueprint.sets import IndexSet
 from engiagent.models import ThermalNetwork, ThermalZone
 from engiagent.models.buildings import H_MS, HeatNetwork, Link, Node, Zone5R1C
-from engiagent.models.hvac.fluids import DRY_AIR_HEAT
+from engiagent.models.hvac.fluids import air_heat, mixed_air
 from engiagent.verify.frames import EvaluationError, MissingQuantity
 from engiagent.verify.plants import Entry
 from engiagent.verify.plants.run import Excess, Result, Run, Trajectory
@@ -319,15 +319,14 @@ def _handle(unit: Unit) -> Run:
     supply, outdoor = unit.decision("supply_temperature"), unit.series(OUTDOOR)
     heat, cold = (unit.optional(f"{way}_coil") for way in ("heating", "cooling"))
     served = _served(unit, flow)
-    streams = [(part * DRY_AIR_HEAT, zone) for part, zone in served]
-    taken = sum(s * (supply - zone - share * (outdoor - zone)) for s, zone in streams)
+    taken = sum(air_heat(f, mixed_air(share, outdoor, zone), supply) for f, zone in served)
     balance = f"heat balance of the coils of {unit.name}"
     words = "the air does not take up what the coils give, off"
     gap = np.abs(np.asarray(taken) - (heat - cold))
     scale = max(size(np.asarray(taken)), size(heat - cold))
     excesses = [unit.fault("coils", balance, gap, "kW", scale, words)]
     power = unit.need("rated_power") * (flow / rated) ** 3
-    use = np.asarray(sum(s * (zone - supply) for s, zone in streams))
+    use = np.asarray(sum(air_heat(part, supply, zone) for part, zone in served))
     results = [
         unit.result("cooling", use, "its flow and temperatures"),
         unit.result("electric_power", power, "its flow"),
@@ -338,8 +337,7 @@ def _handle(unit: Unit) -> Run:
         scale = max(size(flow), size(total))
         excesses.append(unit.fault("flows", name, np.abs(flow - total), "kg/s", scale, words))
     else:
-        room = served[0][1]
-        mixed = room + share * (outdoor - room)
+        mixed = mixed_air(share, outdoor, served[0][1])
         results.append(unit.result("mixed_temperature", mixed, "its share of outdoor air"))
     bands: list[Band] = [("flow", flow, unit.need("minimum_flow") * rated, rated)]
     for word, series in (("outdoor_share", share), ("supply_temperature", supply)):
@@ -352,16 +350,15 @@ def _handle(unit: Unit) -> Run:
 def _reheat(unit: Unit) -> Run:
     """Keep the flow and the reheat of a box; what it does to the zone follows."""
     flow, heat = unit.decision("flow"), unit.optional("reheat")
-    supply = _partner(unit, "air_handler", "air_handler").decision("supply_temperature")
-    stream = flow * DRY_AIR_HEAT
-    cooling = stream * (_room(unit) - supply) - heat
+    supply = partner(unit, "air_handler", "air_handler").decision("supply_temperature")
+    cooling = air_heat(flow, supply, _room(unit)) - heat
     bands: list[Band] = [
         ("flow", flow, unit.slot("flow_min"), unit.slot("flow_max")),
         ("reheat", heat, 0.0, unit.slot("reheat_max")),
     ]
     warmest = unit.slot("discharge_temperature_max")
     if warmest is not None:
-        bands.append(("reheat", heat, None, stream * (warmest - supply)))
+        bands.append(("reheat", heat, None, air_heat(flow, supply, warmest)))
     result = unit.result("cooling", cooling, "its flow, reheat and temperatures")
     return Run((), (result,), tuple(_outside(unit, bands)))
 
@@ -391,13 +388,14 @@ def _served(unit: Unit, flow: Floats) -> list[tuple[Floats, Floats]]:
 
 def _room(unit: Unit) -> Floats:
     """Return the temperature of the zone at the start of each period, as the plan has it."""
-    word, found = _partner(unit, "zone", "thermal_zone").state("temperature")
+    word, found = partner(unit, "zone", "thermal_zone").state("temperature")
     if found is None:
         raise MissingQuantity(word)
     return found[:-1]
 
 
-def _partner(unit: Unit, port: str, model: str) -> Unit:
+def partner(unit: Unit, port: str, model: str) -> Unit:
+    """Return the unit of a model to which a connection leads."""
     name = unit.connections.get(port)
     found = next((u for u in unit.plant.units if u.name == name and u.model == model), None)
     if found is None:

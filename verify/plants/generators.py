@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -69,8 +70,8 @@ def _genset(unit: Unit) -> Run:
     model = genset(unit, base)
     power, hours = unit.flow("power"), unit.hours
     state = switched(unit, power, 1e-6 * unit.need("rated_power"))
-    rate = state.on * _rate(unit, model, base, state, state.each(power))
-    fuel = rate + np.asarray(model.start_fuel) * state.starts / hours
+    fuel = state.on * rate(unit, model, base)(state.each(power))
+    fuel = fuel + np.asarray(model.start_fuel) * state.starts / hours
     text = "kW" if base == "kWh" else f"{base}/h"
     results = (unit.result("fuel", fuel, "its power and starts", unit=text), *state.results)
     if unit.given("emission_factor"):
@@ -80,15 +81,14 @@ def _genset(unit: Unit) -> Run:
     return Run((), results, (*limits, *state.excesses))
 
 
-def _rate(unit: Unit, model: Genset, base: str, state: Switched, each: Floats) -> Floats:
-    """Return the fuel of one running set per hour, by its curve or its table."""
-    table = unit.table("fuel_rate", f"{base}/h")
+def rate(unit: Unit, model: Genset, base: str) -> Callable[[Any], Floats]:
+    """Return the fuel of one running set per hour by its power, of its curve or its table."""
+    table, powers = unit.table("fuel_rate", f"{base}/h"), unit.table("fuel_power")
     if table is None:
-        return model.fuel_rate(each, state.on > 0)
-    powers = unit.table("fuel_power")
+        return lambda power: model.fuel_rate(power, True)
     if powers is None or len(powers) != len(table):
         raise EvaluationError(f"{unit.name} needs one fuel_power for each fuel_rate")
-    return np.where(state.on > 0, np.interp(each, powers, table), 0.0)
+    return lambda power: np.interp(power, powers, table)
 
 
 def _limits(unit: Unit, model: Genset, state: Switched, power: Floats) -> Iterator[Excess]:
@@ -121,16 +121,21 @@ HALFPLANES = (
 """In the order of ``ExtractionChp.halfplanes``."""
 
 
-def _engine(unit: Unit) -> Run:
+def engine(unit: Unit) -> PartLoadChp:
+    """Return the model of an engine with heat."""
     load, electric, thermal = (unit.table(name) for name in TABLES)
     if load is None or electric is None or thermal is None:
         raise EvaluationError(f"{unit.name} has no efficiencies; give {', '.join(TABLES)}")
-    chp = PartLoadChp(
+    return PartLoadChp(
         rated_power=unit.need("rated_power"),
         load=load,
         electric_efficiency=electric,
         thermal_efficiency=thermal,
     )
+
+
+def _engine(unit: Unit) -> Run:
+    chp = engine(unit)
     rated = chp.rated_power
     given, power = unit.decision("power"), unit.flow("power")
     state = switched(unit, power, 1e-6 * rated)
@@ -155,14 +160,19 @@ def _engine(unit: Unit) -> Run:
     return Run((), results, (*excesses, *state.excesses))
 
 
-def _turbine(unit: Unit) -> Run:
+def turbine(unit: Unit) -> ExtractionChp:
+    """Return the model of an extraction turbine."""
     heat_max = unit.single("heat_max")
-    chp = ExtractionChp(
+    return ExtractionChp(
         **unit.numbers("condensing_power_max", "condensing_power_min", "power_loss"),
         **unit.numbers("power_to_heat", "back_pressure_offset"),
         heat_max=np.inf if heat_max is None else heat_max,
         **unit.numbers("fuel_slope", "fuel_no_load", "fuel_quadratic"),
     )
+
+
+def _turbine(unit: Unit) -> Run:
+    chp = turbine(unit)
     scale = chp.condensing_power_max
     power, heat = unit.decision("power"), unit.decision("heat")
     state = switched(unit, np.maximum(power, heat), 1e-6 * scale)

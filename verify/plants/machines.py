@@ -105,20 +105,25 @@ def power_limit(unit: Unit, done: Operated) -> tuple[Excess, ...]:
     return (unit.excess("limit", "electric_power", over, size(power), "above its limit"),)
 
 
-def _boiler(unit: Unit) -> Run:
+def boiler(unit: Unit) -> Boiler:
+    """Return the model of a boiler."""
     curve = unit.table("efficiency_curve")
-    boiler = Boiler(
+    return Boiler(
         **unit.numbers("rated_capacity", "rated_efficiency"),
         efficiency_curve=None if curve is None else Biquadratic(curve),
         **unit.numbers("minimum_part_load", "standby_loss"),
     )
-    capacity = unit.series("rated_capacity")
-    water = np.zeros(capacity.size) if curve is None else unit.series("water_temperature")
+
+
+def _boiler(unit: Unit) -> Run:
+    model, capacity = boiler(unit), unit.series("rated_capacity")
+    curved = unit.given("efficiency_curve")
+    water = unit.series("water_temperature") if curved else np.zeros(capacity.size)
     full = capacity / unit.need("rated_efficiency")
     machine = Machine(
         capacity,
         by_table(unit, full)
-        or (lambda ratio: boiler.operate(ratio * capacity, temperature=water).fuel),
+        or (lambda ratio: model.operate(ratio * capacity, temperature=water).fuel),
         unit.need("minimum_part_load"),
     )
     heat = unit.decision("heat")
@@ -275,12 +280,15 @@ AFFINITY = (0.0, 0.0, 0.0, 1.0)
 """Power by the cube of the flow: the affinity laws in a system whose resistance stays."""
 
 
+def fan(unit: Unit) -> PartLoadFan:
+    """Return the model of a fan or pump, or of the fans of an air handler."""
+    curve = unit.table("power_curve") if "power_curve" in unit.slots else None
+    sizes = unit.numbers("rated_flow", "rated_power")
+    return PartLoadFan(**sizes, power_curve=Polynomial(curve or AFFINITY))
+
+
 def _fan(unit: Unit) -> Run:
-    flow = unit.series("rated_flow")
-    model = PartLoadFan(
-        **unit.numbers("rated_flow", "rated_power"),
-        power_curve=Polynomial(unit.table("power_curve") or AFFINITY),
-    )
+    flow, model = unit.series("rated_flow"), fan(unit)
     machine = Machine(flow, lambda ratio: model.power(ratio * flow), unit.need("minimum_flow"))
     done = operated(unit, machine, unit.decision("flow"), "flow")
     power = unit.result("electric_power", done.declared, "its flow", exact=done.exact)

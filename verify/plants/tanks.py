@@ -80,8 +80,7 @@ def _hot_water(unit: Unit) -> Run:
 def _two_zones(unit: Unit) -> Run:
     tank = zones(unit)
     full, hours = tank.energy_capacity, unit.hours
-    standing = _standing(unit)
-    into = unit.decision("charge") - standing
+    into = unit.decision("charge") - standing(unit)
     out = unit.decision("discharge")
     (_, claimed), (_, share) = unit.state("energy"), unit.state("fraction")
     told = claimed if claimed is not None or share is None else share * full
@@ -110,7 +109,7 @@ def zones(unit: Unit) -> Battery:
     )
 
 
-def _standing(unit: Unit) -> Floats:
+def standing(unit: Unit) -> Floats:
     """Return what a tank without anything in it loses. [kW]."""
     ambient, loss = unit.series("ambient_temperature"), unit.need("loss_conductance")
     if cold(unit):
