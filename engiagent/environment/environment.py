@@ -12,8 +12,8 @@ from engiagent.blueprint.indexing import Table
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.environment.building import RESIDUAL, Built, build
-from engiagent.environment.interface import Signal, Values
-from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run
+from engiagent.environment.interface import Controller, Signal, Values
+from engiagent.environment.running import Floats, Forcing, as_solution, run
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
 from engiagent.models.systems.system import Simulation
@@ -145,18 +145,19 @@ class Environment:
         steps: int | None = None,
         seconds: float | None = None,
         *,
+        forcing: Controller | None = None,
         initial: Values | None = None,
         seed: int = 0,
         on_step: Callable[[int, int], None] | None = None,
     ) -> "xarray.Dataset":
-        """Run for some steps, all that the series have where none are given.
+        """Run for some steps, all that the series have where none are given; see :func:`run`.
 
         Returns every signal as a series with ``units`` and ``role``; its attribute
         ``energy_imbalance`` is the largest imbalance of a step, relative to what flows in it.
         """
         length = seconds or self.seconds
         count = int(self.duration // length + 1e-9) if steps is None else steps
-        given: Any = {"initial": initial, "seed": seed, "on_step": on_step}
+        given: Any = {"initial": initial, "seed": seed, "on_step": on_step, "forcing": forcing}
         data = run(self, count, length, controller, begins=self.begins, **given)
         return data.assign_attrs({BALANCE: self.imbalance})
 

@@ -22,7 +22,7 @@ import numpy as np
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.environment.controllers import by_rules, joined, ruled
 from engiagent.environment.environment import Environment
-from engiagent.environment.running import Controller
+from engiagent.environment.interface import Controller
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside, packaged_yaml, write_atomic
 from engiagent.io.plainyaml import dump_yaml
@@ -255,7 +255,8 @@ class Plant:
     def controller(self, site: Environment) -> Controller | None:
         """Return what sets inputs; None where nothing does."""
         own = {s for e in self.controllers("self_consumption").values() for s in e["systems"]}
-        parts = [_of_systems(ruled("self-consumption", site), own)] if own else []
+        rule = "self-consumption"
+        parts: list[Controller] = [joined(ruled(rule, site), systems=own)] if own else []
         rules = self.rules(site)
         parts += [by_rules(rules, site.signals, CONTROL)] if rules else []
         return joined(*parts) if parts else None
@@ -277,13 +278,6 @@ class Plant:
             said = f"{system} serves no zone that a thermostat could read"
             raise InputError(said, expected="zone: of the system, or emitters on its bus")
         return found
-
-
-def _of_systems(controller: Controller, systems: set[str]) -> Controller:
-    """Return a controller that sets inputs of some systems alone."""
-    return lambda now: {
-        name: value for name, value in controller(now).items() if name.partition(".")[0] in systems
-    }
 
 
 def write_plant(plant: Plant, folder: Path) -> Environment:
