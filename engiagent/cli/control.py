@@ -13,7 +13,15 @@ import click
 from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.options import COUNT, FILE, PROBLEM, file_option, limits, solve_options
+from engiagent.cli.options import (
+    COUNT,
+    FILE,
+    PROBLEM,
+    file_option,
+    limits,
+    parse_settings,
+    solve_options,
+)
 from engiagent.cli.output import moving_line, number, print_json, refuse_used, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
@@ -35,7 +43,7 @@ from engiagent.io.jsontext import dumps_canonical
 from engiagent.plant.cluster import SHARES
 from engiagent.plant.reading import cluster_of
 from engiagent.report.looped import lead, page, steps_csv
-from engiagent.run.folder import BLUEPRINT, CERTIFICATE, CONTROLLED, LOOP, SOLUTION, is_run_folder
+from engiagent.run.folder import BLUEPRINT, CERTIFICATE, CONTROLLED, LOOP, SOLUTION
 from engiagent.run.keyfigures import Figure
 from engiagent.scale import Spread, map_runs
 from engiagent.solvers.solution import save_solution
@@ -68,6 +76,13 @@ PAGE = "loop.html"
     type=FILE,
     help="What really comes: a table with columns that are forecast; repeatable, each is then a "
     "scenario with a loop and a folder of its own.",
+)
+@click.option(
+    "--forecast-error",
+    "errors",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="By how much forecasts of a series err far ahead, as depot.power=10% or a quantity.",
 )
 @click.option(
     "--against",
@@ -167,6 +182,7 @@ def _controlled(
     plant: str,
     signals: Path | None,
     actual: Path | None,
+    errors: tuple[str, ...],
     against: tuple[str, ...],
     per_building: tuple[str, ...],
     relax: tuple[str, ...],
@@ -180,7 +196,7 @@ def _controlled(
 ) -> tuple[int, dict[str, Any]]:
     """Close one loop and write its folder; return the exit code, and what there is to say of it."""
     blueprint, data, name = read_source(source, settings)
-    stated = not (Blueprint.is_in(source) or is_run_folder(source))
+    stated = not (Blueprint.is_in(source) or (source / BLUEPRINT).is_file())
     cluster = cluster_of(Problem.load(source)) if stated else None
     if per_building and cluster is None:
         raise InputError("--per-building needs a cluster", str(source), expected="buildings: {…}")
@@ -197,6 +213,7 @@ def _controlled(
             horizon=horizon,
             signals=signals,
             actual=actual,
+            forecast_errors=parse_settings(errors, "--forecast-error", "depot.power=10%"),
             end=end,
             options=solving,
             certify=certify,

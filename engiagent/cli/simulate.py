@@ -1,5 +1,6 @@
 """``engiagent simulate``: a plant that runs under a controller, recorded."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +12,44 @@ from engiagent.cli.options import file_option
 from engiagent.cli.output import moving_line, number, print_json, refuse_used, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
-from engiagent.environment.environment import BALANCE, Environment, unserved
-from engiagent.environment.interface import Runs
-from engiagent.environment.running import DATA, SCHEMA, dated, read_forcing, run, write_record
-from engiagent.environment.signals import Connected, Signals, duration, open_simulated, simulated
+from engiagent.environment.environment import BALANCE, Answered, Environment, unserved
+from engiagent.environment.interface import Runs, imported, is_python
+from engiagent.environment.running import (
+    DATA,
+    SCHEMA,
+    Forcing,
+    dated,
+    read_forcing,
+    run,
+    write_record,
+)
+from engiagent.environment.signals import (
+    Connected,
+    Signals,
+    duration,
+    open_python,
+    open_simulated,
+    simulated,
+)
 from engiagent.environment.wear import read_ageing, wear
 from engiagent.errors import InputError
 
 
 @click.command(epilog=exit_codes.table())
-@click.argument("plant", metavar="PLANT|fmu:FILE|energyplus:FILE")
+@click.argument("plant", metavar="PLANT|fmu:FILE|energyplus:FILE|MODULE:NAME")
+@click.option("--plant", "function", metavar="MODULE:FUNCTION", help="What answers for PLANT.")
 @file_option("--signals", "Names and units of the signals of PLANT; a simulator's needs them.")
 @click.option(
     "--controller",
-    metavar="RULE|FILE",
+    metavar="RULE|FILE|MODULE:NAME",
     multiple=True,
     help=f"What sets inputs: {', '.join(RULES)}, or a file of rules; a later one goes before.",
 )
-@file_option("--inputs", "A table with a column of time and one for each input that it sets.")
+@click.option(
+    "--inputs",
+    metavar="FILE|MODULE:NAME",
+    help="A table with a column of time and one for each input that it sets, or what makes them.",
+)
 @file_option("--ageing", "By battery what it loses by cycles and time, as cycles_at_full_depth.")
 @click.option("--steps", type=options.COUNT, help="How many; all that the series have.")
 @click.option("--step", metavar="TIME", help="Length of a step, as 15min; that of the plant file.")
@@ -39,9 +60,10 @@ from engiagent.errors import InputError
 @options.as_json
 def simulate(
     plant: str,
+    function: str | None,
     signals: Path | None,
     controller: tuple[str, ...],
-    inputs: Path | None,
+    inputs: str | None,
     ageing: Path | None,
     steps: int | None,
     step: str | None,
@@ -60,20 +82,33 @@ def simulate(
     unit: Runs
     begins = seconds = available = None
     other = simulated(plant)
-    if other is not None:
+    sys.path.insert(0, str(Path.cwd()))
+    if function is not None and (other is not None or is_python(plant)):
+        raise InputError("--plant answers for a plant file", found=plant, expected="PLANT.yaml")
+    if other is None and is_python(plant):
+        unit, name = open_python(plant, names, "a plant file, fmu:FILE, …"), plant.replace(":", ".")
+        if not hasattr(unit, "signals"):
+            expected = f"engiagent simulate PLANT --plant {plant}"
+            raise InputError("a function has no names of its own", found=plant, expected=expected)
+    elif other is not None:
         unit, name = open_simulated(*other, names), other[1].stem
         begins = None if names is None or names.begins is None else dated(names.begins)
     else:
         blueprint, data, name = read_source(Path(plant), settings)
-        site = Environment(blueprint, data)
+        sys.path.insert(0, str(data.resolve()))
+        answer = function and open_python(function, None, "module:function")
+        site = Answered(blueprint, data, answer) if answer else Environment(blueprint, data)
         unit = site if names is None else Connected(site, names)
         begins, seconds, available = site.begins, site.seconds, site.duration
     folder = out or Path("runs") / f"simulate-{name}"
     refuse_used(folder, force)
     zone = None if begins is None else begins.zone
-    forcing = None if inputs is None else read_forcing(inputs, unit.signals, zone)
+    forcing: Any = None
+    if inputs is not None:
+        table = not is_python(inputs)
+        forcing = read_forcing(Path(inputs), unit.signals, zone) if table else imported(inputs, "…")
     length = duration(step, "--step") if step is not None else seconds or 3600.0
-    if forcing is not None:
+    if isinstance(forcing, Forcing):
         held = forcing.duration
         available = held if available is None else min(available, held)
     if steps is None and available is None:

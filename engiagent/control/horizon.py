@@ -33,6 +33,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 End = Literal["refuse", "hold", "repeat"]
+MEMORY: Final = 6.0
+"""After what lead the error of a forecast has forgotten all but 1/e of what it began with. [h]"""
 CLOCK: Final = ("clock", "hour", "weekday", "at", "within")
 
 
@@ -283,3 +285,44 @@ def read_series(
             raise InputError(f"the series of {name} is empty or holds a value that is not finite")
         found[name] = Series(name, array, axis, shape[axis])
     return found
+
+
+class ForecastErrors:
+    r"""Forecasts that err, from one step of a loop to the next as those of a weather service do.
+
+    What a forecast of lead :math:`h` lacks are the shocks that come until then,
+    :math:`e_{t,h} = \sum_{j=1}^{h} \varphi^{h-j} w_{t+j}` with
+    :math:`w \sim N(0, \sigma^2 (1 - \varphi^2))`: nothing now, :math:`\sigma` far ahead, and
+    each step takes one of them away (an autoregressive process, a martingale in ``t``).
+
+    ``sizes``: by parameter sigma in its unit, and whether it is a share of what is forecast.
+    """
+
+    def __init__(
+        self, runner: Any, sizes: Mapping[str, tuple[float, bool]], steps: int, seed: int
+    ) -> None:
+        self.runner, self.sizes = runner, sizes
+        self.fade = float(np.exp(-runner.horizon.hours / MEMORY))
+        self.shocks = {}
+        for name, (size, _) in sizes.items():
+            shape = list(runner.forecasts[name].values.shape)
+            shape[runner.forecasts[name].axis] = steps * runner.applied + runner.horizon.size
+            chance = np.random.default_rng([seed, *name.encode()])
+            self.shocks[name] = size * np.sqrt(1 - self.fade**2) * chance.standard_normal(shape)
+
+    def __call__(self, step: int) -> dict[str, Floats]:
+        """Return what is forecast in a step, by parameter."""
+        found = {}
+        for name, (_, share) in self.sizes.items():
+            series, start = self.runner.forecasts[name], step * self.runner.applied
+            window = np.moveaxis(series.window(start, self.runner.end), series.axis, 0)
+            shocks = np.moveaxis(self.shocks[name], series.axis, 0)[start : start + len(window)]
+            error = np.zeros(window.shape)
+            for k in range(1, len(window)):
+                error[k] = self.fade * error[k - 1] + shocks[k]
+            off = window * np.maximum(1 + error, 0) if share else window + error
+            warmth = parse_unit(self.runner.parametric.unit(name)).is_point
+            if not warmth and series.values.min() >= 0:
+                off = np.maximum(off, 0.0)  # as there is no sun below zero
+            found[name] = np.moveaxis(off, 0, series.axis)
+        return found

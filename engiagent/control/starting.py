@@ -1,8 +1,8 @@
 """A closed loop from a plant alone: its horizon, its states and its forecasts are found in it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,14 +17,15 @@ from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.blueprint.values import as_written
 from engiagent.control.closedloop import ClosedLoop, close
-from engiagent.control.horizon import End, Floats, read_series
+from engiagent.control.horizon import End, Floats, ForecastErrors, read_series
 from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon
 from engiagent.environment.environment import Environment, unserved
-from engiagent.environment.interface import Runs
+from engiagent.environment.interface import Runs, amount, of_user
 from engiagent.environment.running import read_series_by_name
-from engiagent.environment.signals import Connected, Signals, open_simulated, simulated
+from engiagent.environment.signals import Connected, Signals, open_python, open_simulated, simulated
 from engiagent.errors import EngiagentError, InputError
+from engiagent.formulations.components import MODELS
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
 from engiagent.plant.sizing import open_sizes
@@ -32,10 +33,13 @@ from engiagent.plant.source import nearest
 from engiagent.solvers.result import SolveOptions
 from engiagent.text.datafile import DataFile
 from engiagent.text.timestamps import read_times
+from engiagent.units.unit import parse_unit
 
 DAY: Final = 24.0
 MODEL: Final = "model"
 ENVIRONMENT: Final = "environment"
+MEASURED: Final = "__measured"
+"""Behind the name of a state: the parameter at which it begins."""
 HISTORY: Final = ("initially_on", "initial_hours", "initial_power")
 """Slots about the time before a horizon that a loop does not measure back."""
 
@@ -48,6 +52,7 @@ def control(
     plant: Plant | Runs | str = MODEL,
     signals: str | Path | None = None,
     actual: str | Path | Mapping[str, npt.ArrayLike] | None = None,
+    forecast_errors: Mapping[str, str] | None = None,
     measured: Mapping[str, npt.ArrayLike] | None = None,
     limits: Sequence[Sequence[str]] | None = None,
     end: End = "refuse",
@@ -72,8 +77,9 @@ def control(
     stand the planned states at the end of the period. ``signals``: a file that says which of a
     plant's signals is which of these. ``actual``: what really comes, where it is not what is
     forecast: a file with columns, or series, by slot, parameter or the column that is forecast. All
-    others come as forecast. ``measured``: states at the start by quantity, where they are not the
-    plant's own. ``limits``, ``end``, ``options``, ``blocks``: as :class:`RecedingHorizon`.
+    others come as forecast. ``forecast_errors``: by slot how far forecasts of it are off, as
+    ``1 K`` or ``10 %``, by the seed of ``options``; see :class:`ForecastErrors`. ``measured``:
+    states at the start by quantity, where they are not the plant's own. ``limits``, ``end``, ``options``, ``blocks``: as :class:`RecedingHorizon`.
     ``folder``: where the data files of the blueprint lie. ``certify``: whether to keep the plan of
     each step, for :mod:`engiagent.control.certificate`. ``on_step``: is told the number of steps
     done, and of all. Raises InputError when there is no state, data do not suffice, or a name leads
@@ -101,10 +107,14 @@ def control(
     start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
     came = names.series(actual, whole, steps) if actual is not None else {}
     truth = read_series(came, runner.axes)
-    loop = close(runner, steps, start, truth, None, keep=True, plans=certify, on_step=on_step)
+    off, seed = names.errors(forecast_errors or {}), options.seed if options else 0
+    err = ForecastErrors(runner, off, steps, seed) if off else None
+    loop = close(runner, steps, start, truth, err, keep=True, plans=certify, on_step=on_step)
     notes = [*_notes(runner, blueprint.core), *(linked.notes() if linked is not None else ())]
     log = None if linked is None else linked.log(begins)
     notes += () if log is None else unserved(log)
+    told = (forecast_errors or {}).items()
+    notes += [f"forecasts of {name} err by {size}, seed {seed}" for name, size in told]
     if linked is not None and isinstance(linked.plant, Connected):
         linked.plant.close()
     return replace(loop, notes=tuple(notes), plant=log)
@@ -212,7 +222,7 @@ def with_states(blueprint: Blueprint, folder: Path | None) -> tuple[Blueprint, d
                 starts.setdefault(ref.name, []).append((place, ref, given))
     constraints, parameters, states = list(core.constraints), list(core.parameters), {}
     for name, found in starts.items():
-        variable, own = over[name], f"{name}__measured"
+        variable, own = over[name], f"{name}{MEASURED}"
         others = tuple(text for text in variable.index if not instants & _sets((text,)))
         values = _values(core, folder, [(constraints[k], r, g) for k, r, g in found], variable.unit)
         sets = [Elaboration(core, folder).index_set(*_sets((text,))) for text in others]
@@ -226,6 +236,7 @@ def with_states(blueprint: Blueprint, folder: Path | None) -> tuple[Blueprint, d
             left = text[slice(*ref.span)]
             constraints[place] = replace(constraints[place], expression=f"{left} == {right}")
         value = freeze(as_written(values.reshape(shape), tuple(sets)) if shape else values.item())
+        parameters = [p for p in parameters if p.name != own]  # of a loop that was written
         parameters.append(ParameterDef(name=own, index=others, value=value, unit=variable.unit))
         states[name] = own
     changed = {"parameters": tuple(parameters), "constraints": tuple(constraints)}
@@ -288,6 +299,7 @@ class Names:
             if isinstance(value, str)
         }
         self.disturbances = {slots.get(name, name): name for name in runner.axes}
+        self.core = core
 
     def of(self, name: str, known: Mapping[str, str], what: str) -> str:
         """Return the runner's own name of something; an InputError names the nearest."""
@@ -299,23 +311,21 @@ class Names:
 
     def answering(self, plant: Plant) -> Plant:
         """Return a plant for the runner, from one that goes by outside names."""
+        still: dict[str, Any] = {}
+        if not isinstance(plant, LinkedPlant):
+            still |= _constants(self.runner, self.core, self.disturbances)
 
         def answer(state: Any, controls: Any, disturbances: Any) -> dict[str, Any]:
-            given = (
+            told, states, driven = (
                 {name: _plain(values[own]) for name, own in known.items()}
                 for values, known in (
-                    (state, self.states),
                     (controls, {**self.results, **self.controls, **self.states}),
+                    (state, self.states),
                     (disturbances, self.disturbances),
                 )
             )
-            try:
-                found = plant(*given)
-            except EngiagentError:
-                raise
-            except Exception as error:
-                said = f"the plant raised {type(error).__name__}: {error}"
-                raise InputError(said, expected="an answer with the next states") from error
+            with of_user(plant):
+                found = plant(states, told, {**still, **driven})
             if not isinstance(found, Mapping) or set(found) != set(self.states):
                 shown = ", ".join(map(str, found)) if isinstance(found, Mapping) else repr(found)
                 raise InputError(
@@ -326,6 +336,16 @@ class Names:
             return {own: found[name] for name, own in self.states.items()}
 
         return answer
+
+    def errors(self, given: Mapping[str, str]) -> dict[str, tuple[float, bool]]:
+        """Return by parameter a standard deviation, and whether it is a share of the forecast."""
+        found: dict[str, tuple[float, bool]] = {}
+        for name, text in given.items():
+            own, share = self.of(name, self.disturbances, "series"), text.rstrip().endswith("%")
+            unit = parse_unit("1" if share else self.runner.parametric.unit(own)).difference()
+            size, _ = amount(text, f"the forecast error of {name}", str(unit))
+            found[own] = size, share
+        return found
 
     def series(
         self, actual: str | Path | Mapping[str, npt.ArrayLike], whole: Elaboration, steps: int
@@ -357,6 +377,28 @@ class Names:
             joined[:own] = values[:own]
             found[name] = np.moveaxis(joined, 0, at)
         return found
+
+
+def _constants(runner: RecedingHorizon, core: Core, moving: Collection[str]) -> dict[str, float]:
+    """Return the slots that could be series and are one number, in the unit that is stated."""
+    own, found = runner.blueprint.core, {}
+    units = {parameter.name: parameter.unit for parameter in core.parameters}
+    slots = (
+        (f"{c.name}.{slot}", c.parameters[slot], known)
+        for c in core.components
+        for slot, known in MODELS[c.model].slots.items()
+        if known.kind == "series" and slot in c.parameters
+    )
+    for name, value, known in slots:
+        unit = units.get(value, str(known.unit)) if isinstance(value, str) else str(known.unit)
+        given = ParameterDef(name="given__", value=value, unit=unit)
+        if name not in moving:
+            with suppress(EngiagentError, TypeError):  # numbers over nodes or other zones
+                whole = Elaboration(
+                    replace(own, parameters=(*own.parameters, given)), runner.folder
+                )
+                found[name] = float(whole.table("given__").values)
+    return found
 
 
 def _plain(value: Floats) -> Any:
@@ -414,15 +456,5 @@ def load_plant(
         other = Environment.load(place)
     if other is not None:
         return other if named is None else Connected(other, named)
-    expected = "model, environment, a plant file, fmu:FILE, energyplus:FILE, or module:function"
-    kind, _, name = place.partition(":")
-    if not kind or not name:
-        raise InputError("this names no plant", found=place, expected=expected)
-    try:
-        answer = getattr(import_module(kind), name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"there is no plant {place}: {error}", expected=expected) from None
-    if not callable(answer):
-        raise InputError(f"{place} is no function", found=type(answer).__name__, expected=expected)
-    plant: Plant = answer
-    return plant
+    expected = "model, environment, a plant file, fmu:FILE, energyplus:FILE, or module:name"
+    return open_python(place, named, expected)  # type: ignore[no-any-return]

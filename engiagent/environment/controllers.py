@@ -21,6 +21,8 @@ from engiagent.environment.interface import (
     Signal,
     amount,
     driving,
+    imported,
+    is_python,
     read_yaml,
 )
 from engiagent.environment.running import INPUTS
@@ -213,10 +215,15 @@ def joined(*controllers: Controller, systems: set[str] | None = None) -> Drives:
 
 
 def chosen(text: str, plant: Runs) -> Controller:
-    """Return the controller that a rule's name or a file of rules stands for.
+    """Return the controller that a rule's name, a file of rules or ``module:name`` stands for.
 
     Raises InputError for a rule of a site where the plant is none, and for what a file has wrong.
     """
+    if is_python(text):
+        found: Controller = imported(text, "a rule, a file of rules, or module:name")
+        return found
+    if text == DEFAULT:
+        return lambda now: {}
     if text not in RULES:
         return read_controller(Path(text), plant.signals)
     if not isinstance(plant, Environment):
@@ -325,6 +332,8 @@ def _two_point(reads: str, limits: Limits, target: str, site: Environment) -> Co
     return Thermostat(target, reads, band, (0.0, most))
 
 
+DEFAULT: Final = "default"
+"""That nothing is set: simulators are left to their own control."""
 RULES: Final[Mapping[str, Callable[[Environment], Controller]]] = {
     "self-consumption": _self_consumption,
     "thermostat": _thermostat,

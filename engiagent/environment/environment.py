@@ -1,6 +1,7 @@
 """A site that runs: a plant file with the physics of its components, in steps of any length."""
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,7 @@ from engiagent.blueprint.indexing import Table
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.environment.building import RESIDUAL, Built, build
-from engiagent.environment.interface import Controller, Signal, Values
+from engiagent.environment.interface import Controller, Signal, Values, element_name, of_user
 from engiagent.environment.running import Floats, Forcing, as_solution, run
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
@@ -214,6 +215,43 @@ class Environment:
     def begins(self) -> TimeAxis | None:
         """The axis of its periods, at whose beginning the first step begins."""
         return self.built.units[0].periods.root.axis
+
+
+class Answered(Environment):
+    """A site whose states a function answers; its own physics serves and balances its buses.
+
+    ``function``: ``(state, controls, disturbances) -> state``, as a closed loop asks it. States
+    that it does not answer are the site's own.
+    """
+
+    def __init__(self, blueprint: Blueprint, folder: Path | None, function: Any) -> None:
+        super().__init__(blueprint, folder)
+        self.function, self._elements = function, dict[str, list[str]]()
+        elaboration = Elaboration(expand(blueprint).core, folder)
+        for item in elaboration.core.decision_variables:
+            sets = [elaboration.index_set(binder.set) for binder in elaboration.binders(item.index)]
+            others = product(*(s.labels for s in sets if s.kind != "instants"))
+            names = [element_name(item.quantity or "", ".".join(map(str, o))) for o in others]
+            if any(s.kind == "instants" for s in sets) and self.signals.keys() >= {*names}:
+                self._elements[str(item.quantity)] = names
+
+    def step(self, inputs: Values) -> dict[str, float]:
+        """Advance by a step; the function is told what was done, and what drove it."""
+        seen, driven = self._seen(self._simulation.state()), {**self.ahead(), **inputs}
+        states = {name: np.array([seen[n] for n in own]) for name, own in self._elements.items()}
+        done = super().step(inputs)
+        with of_user(self.function):
+            plain = {name: v if v.size > 1 else float(v[0]) for name, v in states.items()}
+            answer = dict(self.function(plain, done, driven))
+        odd = next((name for name in answer if name not in self._elements), None)
+        if odd is not None:
+            said = f"the plant has no state {odd!r}"
+            raise InputError(said, expected=nearest(odd, self._elements))
+        for name, value in answer.items():
+            flat = np.asarray(value, dtype=np.float64).reshape(-1).tolist()
+            done |= zip(self._elements[name], flat, strict=True)
+        self._simulation.put({str(self._names[n].reads): done[n] for n in seen})
+        return done
 
 
 def unserved(data: "xarray.Dataset", before: str = "") -> Iterator[str]:

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -183,16 +184,35 @@ def read_yaml(path: Path) -> Any:
     return loads_yaml(text, path.name)
 
 
+def is_python(place: str) -> bool:
+    """Return whether a place is that of something in a module of the user: ``module:name``."""
+    return ":" in place and not Path(place).exists()
+
+
+def imported(place: str, expected: str) -> Any:
+    """Return what stands at ``module:name``, of a class an object; InputError if there is none."""
+    module, _, name = place.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"there is no plant or rule {place}: {error}", expected=expected) from None
+    return found() if isinstance(found, type) else found
+
+
 @contextmanager
 def of_user(part: Any) -> Iterator[None]:
-    """Say which function or object of the user an error is of."""
+    """Say which function or object of the user an error is of, in whatever it stands."""
     try:
         yield
     except EngiagentError:
         raise
     except Exception as error:
-        own = getattr(part, "function", part)
-        name = getattr(own, "__name__", type(own).__name__)
+        for within in ("function", "plant", "plant"):
+            part = getattr(part, within, part)
+        own = part if hasattr(part, "__name__") else type(part)
+        if own.__module__.startswith("engiagent."):
+            raise
+        name = own.__name__
         raise InputError(f"{name} raised {type(error).__name__}: {error}") from error
 
 

@@ -181,7 +181,8 @@ def run(
             said = f"the series end before {steps} steps of {seconds:g} s do"
             raise InputError(said, expected=f"at most {driver.steps} steps")
         driver.reset(seed)
-    seen = plant.reset(initial, seed)
+    with of_user(plant):
+        seen = plant.reset(initial, seed)
     first, rows, sent = dict(seen), [], []
     foresee: Callable[[], Values] = getattr(plant, "ahead", dict)
     inputs = [name for name, signal in plant.signals.items() if signal.role in INPUTS]
@@ -194,7 +195,8 @@ def run(
         odd = next((name for name in now if name not in inputs), None)
         if odd is not None:
             raise InputError(f"there is no input {odd!r}", expected=nearest(odd, inputs))
-        seen = plant.step(now)
+        with of_user(plant):
+            seen = plant.step(now)
         rows.append(seen)
         sent.append(now)
         if on_step is not None:

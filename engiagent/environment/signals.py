@@ -7,7 +7,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.environment.interface import Runs, Signal, Values, amount, between, ours, read_yaml
+from engiagent.environment.interface import (
+    CALLS,
+    Runs,
+    Signal,
+    Values,
+    amount,
+    between,
+    imported,
+    ours,
+    read_yaml,
+)
 from engiagent.errors import EngiagentError, InputError
 from engiagent.plant.source import nearest
 from engiagent.units.unit import UnitError, parse_unit
@@ -277,6 +287,8 @@ class Connected:
         """Advance under our inputs; those that are not given are left to the plant."""
         sent: dict[str, float] = {}
         for name, value in inputs.items():
+            if name not in self._in:
+                raise InputError(f"there is no input {name!r}", expected=nearest(name, self._in))
             wire, entry = self._in[name], self.file.inputs[name]
             theirs = wire.factor * float(value) + wire.shift
             sent[wire.other] = min(max(theirs, entry.at_least), entry.at_most)
@@ -322,6 +334,21 @@ def simulated(place: str) -> tuple[str, Path] | None:
     """Return whose plant a place names, and its file; None where it is none of a simulator."""
     kind, colon, name = place.partition(":")
     return (kind, Path(name)) if colon and kind in SIMULATORS else None
+
+
+def open_python(place: str, signals: Signals | None, expected: str) -> Any:
+    """Return the plant at ``module:name``, which may be a function that answers a plan.
+
+    Raises InputError when there is none, or it is neither that nor a plant with all its calls.
+    """
+    found = imported(place, expected)
+    lacking = [name for name in ("signals", *CALLS) if not hasattr(found, name)]
+    if lacking and (signals is not None or not callable(found)):
+        expected = "a plant with signals, initialize, reset and step"
+        expected += "; or a function (state, controls, disturbances) -> state, without --signals"
+        found = f"no {', '.join(lacking)}"
+        raise InputError(f"{place} is no such plant", found=found, expected=expected)
+    return found if signals is None else Connected(found, signals)
 
 
 def open_simulated(kind: str, path: Path, signals: Signals | None) -> Connected:

@@ -202,7 +202,7 @@ def test_a_corpus_problem_runs_as_a_loop(name: str, steps: int) -> None:
     ("given", "said"),
     [
         ({"steps": 48}, "need data of 71 periods"),
-        ({"plant": "nothing"}, "module:function"),
+        ({"plant": "nothing"}, "module:name"),
         ({"plant": "no_such_module:answer"}, "no plant"),
         ({"plant": lambda *_: {}}, "does not answer with its states"),
         ({"plant": lambda *_: 1 / 0}, "ZeroDivisionError"),
@@ -329,7 +329,7 @@ def test_figures_that_are_too_good_by_heat_that_nothing_made_say_so(tmp_path: Pa
     assert note.startswith(f"against thermostat: {lacks:.4g} kWh (up to 2.8 kW) were taken")
 
 
-def test_what_is_estimated_although_it_is_shown_is_said(tmp_path: Path) -> None:
+def test_an_estimate_without_a_deviation_is_the_reading(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(HOUSE)
     (tmp_path / "signals.yaml").write_text(
         "inputs: {pump.electric_power: pump.electric_power}\n"
@@ -339,7 +339,7 @@ def test_what_is_estimated_although_it_is_shown_is_said(tmp_path: Path) -> None:
     given = ["--plant", "environment", "--signals", tmp_path / "signals.yaml", "--steps", "2"]
     found = told(tmp_path / "plan.yaml", *given, "--out", tmp_path / "out")
     (note,) = (note for note in found["notes"] if "estimated" in note)
-    assert "zone.living.temperature: not used" in note
+    assert "no reading has a deviation" in note
 
 
 def test_where_the_plan_answers_nothing_is_off_and_nothing_broken() -> None:
