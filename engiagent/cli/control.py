@@ -13,15 +13,7 @@ import click
 from engiagent.blueprint import Blueprint
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
-from engiagent.cli.options import (
-    COUNT,
-    FILE,
-    PROBLEM,
-    file_option,
-    limits,
-    parse_settings,
-    solve_options,
-)
+from engiagent.cli.options import COUNT, FILE, PROBLEM, file_option, limits, solve_options
 from engiagent.cli.output import moving_line, number, print_json, refuse_used, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.cli.verdicts import figures_line
@@ -213,7 +205,7 @@ def _controlled(
             horizon=horizon,
             signals=signals,
             actual=actual,
-            forecast_errors=parse_settings(errors, "--forecast-error", "depot.power=10%"),
+            forecast_errors=options.parse_settings(errors, "--forecast-error", "depot.power=10%"),
             end=end,
             options=solving,
             certify=certify,

@@ -13,24 +13,9 @@ from engiagent.cli.output import moving_line, number, print_json, refuse_used, s
 from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
 from engiagent.environment.environment import BALANCE, Answered, Environment, unserved
-from engiagent.environment.interface import Runs, imported, is_python
-from engiagent.environment.running import (
-    DATA,
-    SCHEMA,
-    Forcing,
-    dated,
-    read_forcing,
-    run,
-    write_record,
-)
-from engiagent.environment.signals import (
-    Connected,
-    Signals,
-    duration,
-    open_python,
-    open_simulated,
-    simulated,
-)
+from engiagent.environment.interface import Runs, imported, is_place
+from engiagent.environment.running import DATA, SCHEMA, dated, read_forcing, run, write_record
+from engiagent.environment.signals import Connected, Signals, duration, opened
 from engiagent.environment.wear import read_ageing, wear
 from engiagent.errors import InputError
 
@@ -81,22 +66,17 @@ def simulate(
     life = {} if ageing is None else read_ageing(ageing)
     unit: Runs
     begins = seconds = available = None
-    other = simulated(plant)
     sys.path.insert(0, str(Path.cwd()))
-    if function is not None and (other is not None or is_python(plant)):
-        raise InputError("--plant answers for a plant file", found=plant, expected="PLANT.yaml")
-    if other is None and is_python(plant):
-        unit, name = open_python(plant, names, "a plant file, fmu:FILE, …"), plant.replace(":", ".")
-        if not hasattr(unit, "signals"):
-            expected = f"engiagent simulate PLANT --plant {plant}"
-            raise InputError("a function has no names of its own", found=plant, expected=expected)
-    elif other is not None:
-        unit, name = open_simulated(*other, names), other[1].stem
+    if is_place(plant):
+        unit, name = opened(plant, names), Path(plant.partition(":")[2]).stem
+        if function is not None or not hasattr(unit, "signals"):
+            said, expected = "a function answers for a plant file", "PLANT.yaml --plant FUNCTION"
+            raise InputError(said, found=plant, expected=expected)
         begins = None if names is None or names.begins is None else dated(names.begins)
     else:
         blueprint, data, name = read_source(Path(plant), settings)
         sys.path.insert(0, str(data.resolve()))
-        answer = function and open_python(function, None, "module:function")
+        answer = function and opened(function, None)
         site = Answered(blueprint, data, answer) if answer else Environment(blueprint, data)
         unit = site if names is None else Connected(site, names)
         begins, seconds, available = site.begins, site.seconds, site.duration
@@ -104,12 +84,13 @@ def simulate(
     refuse_used(folder, force)
     zone = None if begins is None else begins.zone
     forcing: Any = None
-    if inputs is not None:
-        table = not is_python(inputs)
-        forcing = read_forcing(Path(inputs), unit.signals, zone) if table else imported(inputs, "…")
+    if inputs is not None and is_place(inputs):
+        forcing = imported(inputs, "a table, or module:name")
+    elif inputs is not None:
+        forcing = read_forcing(Path(inputs), unit.signals, zone)
     length = duration(step, "--step") if step is not None else seconds or 3600.0
-    if isinstance(forcing, Forcing):
-        held = forcing.duration
+    held = getattr(forcing, "duration", None)
+    if held is not None:
         available = held if available is None else min(available, held)
     if steps is None and available is None:
         raise InputError("nothing says how long to run", expected="--steps N, or --inputs FILE")

@@ -25,6 +25,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.elements import ConstraintDef, Core
 from engiagent.blueprint.grammar import Call, ExpressionError, parse, walk
+from engiagent.environment.interface import amount
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.program import OBJECTIVE, Block, ColumnBlock, Program
 from engiagent.units.unit import UnitError, conversion, parse_unit
@@ -287,42 +288,39 @@ def read_series(
     return found
 
 
-class ForecastErrors:
-    r"""Forecasts that err, from one step of a loop to the next as those of a weather service do.
+def forecasts_that_err(
+    runner: Any, sizes: Mapping[str, str], steps: int, seed: int
+) -> Callable[[int], dict[str, Floats]]:
+    r"""Return what is forecast in a step: what comes, and shocks :math:`w` that come until then.
 
-    What a forecast of lead :math:`h` lacks are the shocks that come until then,
-    :math:`e_{t,h} = \sum_{j=1}^{h} \varphi^{h-j} w_{t+j}` with
-    :math:`w \sim N(0, \sigma^2 (1 - \varphi^2))`: nothing now, :math:`\sigma` far ahead, and
-    each step takes one of them away (an autoregressive process, a martingale in ``t``).
-
-    ``sizes``: by parameter sigma in its unit, and whether it is a share of what is forecast.
+    :math:`e_{t,h} = \sum_{j=1}^{h} \varphi^{h-j} w_{t+j}`, :math:`w \sim N(0, \sigma^2 (1 -
+    \varphi^2))`: nothing is off now, :math:`\sigma` far ahead, and each step takes a shock away.
+    ``sizes``: :math:`\sigma` by parameter, as ``1 K`` or as a share of what is forecast.
     """
+    size = runner.horizon.size
+    lead = np.arange(size)[:, None] - np.arange(size)
+    fade = np.exp(-runner.horizon.hours / MEMORY)
+    kernel = np.sqrt(1 - fade**2) * np.tril(fade ** np.maximum(lead, 0)) * (np.arange(size) > 0)
+    shocks, about = {}, {}
+    for name, text in sizes.items():
+        series, own = runner.forecasts[name], parse_unit(runner.parametric.unit(name))
+        share = text.rstrip().endswith("%")
+        unit = str(parse_unit("1") if share else own.difference())
+        sigma, _ = amount(text, f"the forecast error of {name}", unit)
+        shape = np.moveaxis(series.values, series.axis, 0).shape[1:]
+        chance = np.random.default_rng([seed, *name.encode()])
+        shocks[name] = sigma * chance.standard_normal((steps + size, *shape))
+        # What is never below zero, as the sun, is not forecast to be; a temperature may.
+        about[name] = share, 0.0 if series.values.min() >= 0 and not own.is_point else -np.inf
 
-    def __init__(
-        self, runner: Any, sizes: Mapping[str, tuple[float, bool]], steps: int, seed: int
-    ) -> None:
-        self.runner, self.sizes = runner, sizes
-        self.fade = float(np.exp(-runner.horizon.hours / MEMORY))
-        self.shocks = {}
-        for name, (size, _) in sizes.items():
-            shape = list(runner.forecasts[name].values.shape)
-            shape[runner.forecasts[name].axis] = steps * runner.applied + runner.horizon.size
-            chance = np.random.default_rng([seed, *name.encode()])
-            self.shocks[name] = size * np.sqrt(1 - self.fade**2) * chance.standard_normal(shape)
-
-    def __call__(self, step: int) -> dict[str, Floats]:
-        """Return what is forecast in a step, by parameter."""
+    def forecast(step: int) -> dict[str, Floats]:
         found = {}
-        for name, (_, share) in self.sizes.items():
-            series, start = self.runner.forecasts[name], step * self.runner.applied
-            window = np.moveaxis(series.window(start, self.runner.end), series.axis, 0)
-            shocks = np.moveaxis(self.shocks[name], series.axis, 0)[start : start + len(window)]
-            error = np.zeros(window.shape)
-            for k in range(1, len(window)):
-                error[k] = self.fade * error[k - 1] + shocks[k]
-            off = window * np.maximum(1 + error, 0) if share else window + error
-            warmth = parse_unit(self.runner.parametric.unit(name)).is_point
-            if not warmth and series.values.min() >= 0:
-                off = np.maximum(off, 0.0)  # as there is no sun below zero
+        for name, (share, low) in about.items():
+            series = runner.forecasts[name]
+            window = np.moveaxis(series.window(step, runner.end), series.axis, 0)
+            error = np.tensordot(kernel, shocks[name][step : step + size], 1)
+            off = np.maximum(window * (1 + error) if share else window + error, low)
             found[name] = np.moveaxis(off, 0, series.axis)
         return found
+
+    return forecast

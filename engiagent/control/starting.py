@@ -1,7 +1,6 @@
 """A closed loop from a plant alone: its horizon, its states and its forecasts are found in it."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,15 +16,14 @@ from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.blueprint.values import as_written
 from engiagent.control.closedloop import ClosedLoop, close
-from engiagent.control.horizon import End, Floats, ForecastErrors, read_series
+from engiagent.control.horizon import End, Floats, forecasts_that_err, read_series
 from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon
 from engiagent.environment.environment import Environment, unserved
-from engiagent.environment.interface import Runs, amount, of_user
+from engiagent.environment.interface import Runs, is_place, of_user
 from engiagent.environment.running import read_series_by_name
-from engiagent.environment.signals import Connected, Signals, open_python, open_simulated, simulated
-from engiagent.errors import EngiagentError, InputError
-from engiagent.formulations.components import MODELS
+from engiagent.environment.signals import Connected, Signals, opened
+from engiagent.errors import InputError
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
 from engiagent.plant.sizing import open_sizes
@@ -33,7 +31,6 @@ from engiagent.plant.source import nearest
 from engiagent.solvers.result import SolveOptions
 from engiagent.text.datafile import DataFile
 from engiagent.text.timestamps import read_times
-from engiagent.units.unit import parse_unit
 
 DAY: Final = 24.0
 MODEL: Final = "model"
@@ -78,8 +75,9 @@ def control(
     plant's signals is which of these. ``actual``: what really comes, where it is not what is
     forecast: a file with columns, or series, by slot, parameter or the column that is forecast. All
     others come as forecast. ``forecast_errors``: by slot how far forecasts of it are off, as
-    ``1 K`` or ``10 %``, by the seed of ``options``; see :class:`ForecastErrors`. ``measured``:
-    states at the start by quantity, where they are not the plant's own. ``limits``, ``end``, ``options``, ``blocks``: as :class:`RecedingHorizon`.
+    ``1 K`` or ``10 %``, by the seed of ``options``. ``measured``: states at the start by quantity,
+    where they are not the plant's own. ``limits``, ``end``, ``options``, ``blocks``: as
+    :class:`RecedingHorizon`.
     ``folder``: where the data files of the blueprint lie. ``certify``: whether to keep the plan of
     each step, for :mod:`engiagent.control.certificate`. ``on_step``: is told the number of steps
     done, and of all. Raises InputError when there is no state, data do not suffice, or a name leads
@@ -107,14 +105,15 @@ def control(
     start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
     came = names.series(actual, whole, steps) if actual is not None else {}
     truth = read_series(came, runner.axes)
-    off, seed = names.errors(forecast_errors or {}), options.seed if options else 0
-    err = ForecastErrors(runner, off, steps, seed) if off else None
-    loop = close(runner, steps, start, truth, err, keep=True, plans=certify, on_step=on_step)
+    seed = options.seed if options else 0
+    given = forecast_errors or {}
+    errors = {names.of(name, names.disturbances, "series"): given[name] for name in given}
+    forecast = forecasts_that_err(runner, errors, steps, seed) if given else None
+    loop = close(runner, steps, start, truth, forecast, keep=True, plans=certify, on_step=on_step)
     notes = [*_notes(runner, blueprint.core), *(linked.notes() if linked is not None else ())]
     log = None if linked is None else linked.log(begins)
     notes += () if log is None else unserved(log)
-    told = (forecast_errors or {}).items()
-    notes += [f"forecasts of {name} err by {size}, seed {seed}" for name, size in told]
+    notes += [f"forecasts of {name} err by {size}, seed {seed}" for name, size in given.items()]
     if linked is not None and isinstance(linked.plant, Connected):
         linked.plant.close()
     return replace(loop, notes=tuple(notes), plant=log)
@@ -299,7 +298,7 @@ class Names:
             if isinstance(value, str)
         }
         self.disturbances = {slots.get(name, name): name for name in runner.axes}
-        self.core = core
+        self.still = {slots[p.name]: p for p in core.parameters if p.name in slots and not p.index}
 
     def of(self, name: str, known: Mapping[str, str], what: str) -> str:
         """Return the runner's own name of something; an InputError names the nearest."""
@@ -311,9 +310,8 @@ class Names:
 
     def answering(self, plant: Plant) -> Plant:
         """Return a plant for the runner, from one that goes by outside names."""
-        still: dict[str, Any] = {}
-        if not isinstance(plant, LinkedPlant):
-            still |= _constants(self.runner, self.core, self.disturbances)
+        tables = Elaboration(self.runner.blueprint.core, self.runner.folder)
+        still = {name: _plain(tables.table(p.name).values) for name, p in self.still.items()}
 
         def answer(state: Any, controls: Any, disturbances: Any) -> dict[str, Any]:
             told, states, driven = (
@@ -336,16 +334,6 @@ class Names:
             return {own: found[name] for name, own in self.states.items()}
 
         return answer
-
-    def errors(self, given: Mapping[str, str]) -> dict[str, tuple[float, bool]]:
-        """Return by parameter a standard deviation, and whether it is a share of the forecast."""
-        found: dict[str, tuple[float, bool]] = {}
-        for name, text in given.items():
-            own, share = self.of(name, self.disturbances, "series"), text.rstrip().endswith("%")
-            unit = parse_unit("1" if share else self.runner.parametric.unit(own)).difference()
-            size, _ = amount(text, f"the forecast error of {name}", str(unit))
-            found[own] = size, share
-        return found
 
     def series(
         self, actual: str | Path | Mapping[str, npt.ArrayLike], whole: Elaboration, steps: int
@@ -377,28 +365,6 @@ class Names:
             joined[:own] = values[:own]
             found[name] = np.moveaxis(joined, 0, at)
         return found
-
-
-def _constants(runner: RecedingHorizon, core: Core, moving: Collection[str]) -> dict[str, float]:
-    """Return the slots that could be series and are one number, in the unit that is stated."""
-    own, found = runner.blueprint.core, {}
-    units = {parameter.name: parameter.unit for parameter in core.parameters}
-    slots = (
-        (f"{c.name}.{slot}", c.parameters[slot], known)
-        for c in core.components
-        for slot, known in MODELS[c.model].slots.items()
-        if known.kind == "series" and slot in c.parameters
-    )
-    for name, value, known in slots:
-        unit = units.get(value, str(known.unit)) if isinstance(value, str) else str(known.unit)
-        given = ParameterDef(name="given__", value=value, unit=unit)
-        if name not in moving:
-            with suppress(EngiagentError, TypeError):  # numbers over nodes or other zones
-                whole = Elaboration(
-                    replace(own, parameters=(*own.parameters, given)), runner.folder
-                )
-                found[name] = float(whole.table("given__").values)
-    return found
 
 
 def _plain(value: Floats) -> Any:
@@ -445,10 +411,6 @@ def load_plant(
     if place == MODEL:
         return None
     named = None if signals is None else Signals.load(signals)
-    found = simulated(place)
-    if found is not None:
-        date = np.datetime64(int(begins.local[0]), "s") if begins and begins.dated else None
-        return open_simulated(*found, named and named.beginning(date))
     other: Runs | None = None
     if place == ENVIRONMENT:
         other = Environment(blueprint, folder)
@@ -456,5 +418,8 @@ def load_plant(
         other = Environment.load(place)
     if other is not None:
         return other if named is None else Connected(other, named)
-    expected = "model, environment, a plant file, fmu:FILE, energyplus:FILE, or module:name"
-    return open_python(place, named, expected)  # type: ignore[no-any-return]
+    if not is_place(place):
+        expected = "model, environment, a plant file, fmu:FILE, energyplus:FILE, or module:name"
+        raise InputError("this names no plant", found=place, expected=expected)
+    date = np.datetime64(int(begins.local[0]), "s") if begins and begins.dated else None
+    return opened(place, named and named.beginning(date))  # type: ignore[no-any-return]

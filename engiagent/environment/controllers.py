@@ -5,6 +5,7 @@ does under the rule of the same name.
 """
 
 from bisect import bisect_right
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from engiagent.environment.interface import (
     amount,
     driving,
     imported,
-    is_python,
+    is_place,
     read_yaml,
 )
 from engiagent.environment.running import INPUTS
@@ -178,14 +179,11 @@ def _number(value: Any, unit: str) -> float:
     return amount(value, "a value", unit)[0]
 
 
+@dataclass
 class Joined(Drives):
-    """One controller of several; where two set an input the later one does.
+    """One controller of several; where two set an input the later one does."""
 
-    ``systems``: the components whose inputs it sets; all of them when None.
-    """
-
-    def __init__(self, parts: Sequence[Controller], systems: set[str] | None = None) -> None:
-        self.parts, self.systems = [driving(part) for part in parts], systems
+    parts: Sequence[Drives]
 
     def initialize(self, seconds: float) -> None:
         """Take the length of all steps. [s]."""
@@ -199,16 +197,12 @@ class Joined(Drives):
 
     def step(self, now: Moment) -> dict[str, float]:
         """Return what the parts set."""
-        found: dict[str, float] = {}
-        for part in self.parts:
-            found |= part.step(now)
-        wanted = self.systems
-        return {n: v for n, v in found.items() if wanted is None or n.partition(".")[0] in wanted}
+        return dict(ChainMap(*(dict(part.step(now)) for part in reversed(self.parts))))
 
 
-def joined(*controllers: Controller, systems: set[str] | None = None) -> Drives:
-    """Return one controller of several, of all or of some components; see :class:`Joined`."""
-    return Joined(controllers, systems)
+def joined(*controllers: Controller) -> Drives:
+    """Return one controller of several; where two set an input the later one does."""
+    return Joined([driving(part) for part in controllers])
 
 
 # -- rules of a whole site ------------------------------------------------------------------------
@@ -219,11 +213,10 @@ def chosen(text: str, plant: Runs) -> Controller:
 
     Raises InputError for a rule of a site where the plant is none, and for what a file has wrong.
     """
-    if is_python(text):
-        found: Controller = imported(text, "a rule, a file of rules, or module:name")
-        return found
+    if is_place(text):
+        return driving(imported(text, "a rule, a file of rules, or module:name"))
     if text == DEFAULT:
-        return lambda now: {}
+        return joined()
     if text not in RULES:
         return read_controller(Path(text), plant.signals)
     if not isinstance(plant, Environment):

@@ -238,18 +238,16 @@ class Answered(Environment):
     def step(self, inputs: Values) -> dict[str, float]:
         """Advance by a step; the function is told what was done, and what drove it."""
         seen, driven = self._seen(self._simulation.state()), {**self.ahead(), **inputs}
-        states = {name: np.array([seen[n] for n in own]) for name, own in self._elements.items()}
+        state = {name: np.array([seen[n] for n in own]) for name, own in self._elements.items()}
+        plain = {name: v if v.size > 1 else float(v[0]) for name, v in state.items()}
         done = super().step(inputs)
         with of_user(self.function):
-            plain = {name: v if v.size > 1 else float(v[0]) for name, v in states.items()}
             answer = dict(self.function(plain, done, driven))
-        odd = next((name for name in answer if name not in self._elements), None)
-        if odd is not None:
-            said = f"the plant has no state {odd!r}"
-            raise InputError(said, expected=nearest(odd, self._elements))
         for name, value in answer.items():
-            flat = np.asarray(value, dtype=np.float64).reshape(-1).tolist()
-            done |= zip(self._elements[name], flat, strict=True)
+            if name not in self._elements:
+                said = f"the plant has no state {name!r}"
+                raise InputError(said, expected=nearest(name, self._elements))
+            done |= zip(self._elements[name], np.ravel(value).tolist(), strict=True)
         self._simulation.put({str(self._names[n].reads): done[n] for n in seen})
         return done
 

@@ -115,7 +115,7 @@ def driving(part: Controller) -> Drives:
     """Return a controller or a disturbance with its three calls; InputError names what it lacks."""
     lacking = [name for name in CALLS if not callable(getattr(part, name, None))]
     found = "a class" if isinstance(part, type) else f"no {', '.join(lacking)}"
-    if not lacking and not isinstance(part, type):
+    if found == "no ":
         return part  # type: ignore[return-value]  # it has what the protocol asks for
     if callable(part) and len(lacking) == len(CALLS) and not isinstance(part, type):
         return Memoryless(part)
@@ -184,8 +184,8 @@ def read_yaml(path: Path) -> Any:
     return loads_yaml(text, path.name)
 
 
-def is_python(place: str) -> bool:
-    """Return whether a place is that of something in a module of the user: ``module:name``."""
+def is_place(place: str) -> bool:
+    """Return whether this is no file but a place in a module, as ``module:name``, or simulator."""
     return ":" in place and not Path(place).exists()
 
 
@@ -202,18 +202,15 @@ def imported(place: str, expected: str) -> Any:
 @contextmanager
 def of_user(part: Any) -> Iterator[None]:
     """Say which function or object of the user an error is of, in whatever it stands."""
+    for within in ("function", "plant", "plant"):
+        part = getattr(part, within, part)
+    own = part if hasattr(part, "__name__") else type(part)
     try:
         yield
-    except EngiagentError:
-        raise
     except Exception as error:
-        for within in ("function", "plant", "plant"):
-            part = getattr(part, within, part)
-        own = part if hasattr(part, "__name__") else type(part)
-        if own.__module__.startswith("engiagent."):
+        if isinstance(error, EngiagentError) or own.__module__.startswith("engiagent."):
             raise
-        name = own.__name__
-        raise InputError(f"{name} raised {type(error).__name__}: {error}") from error
+        raise InputError(f"{own.__name__} raised {type(error).__name__}: {error}") from error
 
 
 @contextmanager

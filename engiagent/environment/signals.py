@@ -336,18 +336,20 @@ def simulated(place: str) -> tuple[str, Path] | None:
     return (kind, Path(name)) if colon and kind in SIMULATORS else None
 
 
-def open_python(place: str, signals: Signals | None, expected: str) -> Any:
-    """Return the plant at ``module:name``, which may be a function that answers a plan.
+def opened(place: str, signals: Signals | None) -> Any:
+    """Return the plant at ``fmu:FILE``, ``energyplus:FILE`` or ``module:name``.
 
-    Raises InputError when there is none, or it is neither that nor a plant with all its calls.
+    The last may be a function that answers a plan. Raises InputError when there is none, or it is
+    neither that nor a plant with all its calls.
     """
-    found = imported(place, expected)
-    lacking = [name for name in ("signals", *CALLS) if not hasattr(found, name)]
+    other = simulated(place)
+    if other is not None:
+        return open_simulated(*other, signals)
+    expected = "signals, initialize, reset and step; or a function of state, controls, disturbances"
+    found = imported(place, f"module:name of a plant with {expected}")
+    lacking = ", ".join(name for name in ("signals", *CALLS) if not hasattr(found, name))
     if lacking and (signals is not None or not callable(found)):
-        expected = "a plant with signals, initialize, reset and step"
-        expected += "; or a function (state, controls, disturbances) -> state, without --signals"
-        found = f"no {', '.join(lacking)}"
-        raise InputError(f"{place} is no such plant", found=found, expected=expected)
+        raise InputError(f"{place} has no {lacking}", expected=f"{expected}, without --signals")
     return found if signals is None else Connected(found, signals)
 
 
@@ -356,12 +358,15 @@ def open_simulated(kind: str, path: Path, signals: Signals | None) -> Connected:
 
     Raises InputError without signals, and when a file, a variable or a setting does not fit.
     """
-    if signals is None:
-        raise InputError(f"a plant {kind}:FILE needs names", expected="--signals FILE")
     if kind == "fmu":  # both are extras, and slow to import
-        from engiagent.environment.fmu import Fmu
+        from engiagent.environment.fmu import Fmu, variables
 
+        if signals is None:
+            expected = "\n  ".join(["--signals FILE, with some of these:", *variables(path)])
+            raise InputError("an FMU needs names", path.name, expected=expected)
         unit: Runs = Fmu(path, signals)
+    elif signals is None:
+        raise InputError(f"a plant {kind}:FILE needs names", expected="--signals FILE")
     else:
         from engiagent.environment.energyplus import EnergyPlus
 

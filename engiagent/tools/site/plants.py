@@ -22,7 +22,7 @@ import numpy as np
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.environment.controllers import by_rules, joined, ruled
 from engiagent.environment.environment import Environment
-from engiagent.environment.interface import Controller
+from engiagent.environment.interface import Controller, driving
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside, packaged_yaml, write_atomic
 from engiagent.io.plainyaml import dump_yaml
@@ -255,8 +255,7 @@ class Plant:
     def controller(self, site: Environment) -> Controller | None:
         """Return what sets inputs; None where nothing does."""
         own = {s for e in self.controllers("self_consumption").values() for s in e["systems"]}
-        rule = "self-consumption"
-        parts: list[Controller] = [joined(ruled(rule, site), systems=own)] if own else []
+        parts = [_of_systems(ruled("self-consumption", site), own)] if own else []
         rules = self.rules(site)
         parts += [by_rules(rules, site.signals, CONTROL)] if rules else []
         return joined(*parts) if parts else None
@@ -278,6 +277,12 @@ class Plant:
             said = f"{system} serves no zone that a thermostat could read"
             raise InputError(said, expected="zone: of the system, or emitters on its bus")
         return found
+
+
+def _of_systems(controller: Controller, systems: set[str]) -> Controller:
+    """Return a controller that sets inputs of some systems alone."""
+    whole = driving(controller).step
+    return lambda now: {n: v for n, v in whole(now).items() if n.partition(".")[0] in systems}
 
 
 def write_plant(plant: Plant, folder: Path) -> Environment:
