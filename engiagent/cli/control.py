@@ -24,9 +24,9 @@ from engiagent.control.rivals import per_building as of_each_building
 from engiagent.control.rivals import rival
 from engiagent.control.starting import MODEL, read_actual
 from engiagent.control.starting import control as close
-from engiagent.environment.controllers import RULES
+from engiagent.environment.controllers import DEFAULT, RULES
 from engiagent.environment.environment import unserved
-from engiagent.environment.interface import read_yaml
+from engiagent.environment.interface import is_place, read_yaml
 from engiagent.environment.running import as_csv
 from engiagent.environment.signals import simulated
 from engiagent.errors import EngiagentError, InputError
@@ -59,7 +59,7 @@ PAGE = "loop.html"
     show_default=True,
     metavar="PLANT",
     help="What answers: model, environment, a plant file, fmu:FILE, energyplus:FILE, or a function "
-    "of Python as module:function.",
+    "or plant of Python as module:name.",
 )
 @file_option("--signals", "Which of the plant's signals is which of the plan's.")
 @click.option(
@@ -74,14 +74,14 @@ PAGE = "loop.html"
     "errors",
     multiple=True,
     metavar="NAME=VALUE",
-    help="By how much forecasts of a series err far ahead, as depot.power=10% or a quantity.",
+    help="By how much forecasts of a series err far ahead, as depot.power=10%; by --seed.",
 )
 @click.option(
     "--against",
     multiple=True,
-    metavar="RULE|FILE",
-    help="Run the same plant under a rule, a file of rules or another plan as well, and compare "
-    "key figures; repeatable.",
+    metavar="RULE|FILE|MODULE:NAME",
+    help=f"Run the same plant under a rule ({', '.join(RULES)}; {DEFAULT} sets nothing), a file of "
+    "rules, a controller of Python or another plan as well, and compare; repeatable.",
 )
 @click.option(
     "--per-building",
@@ -196,8 +196,12 @@ def _controlled(
     refuse_used(folder, force)
     # A function stands in a module of the user, beside the plant or where the command is called.
     sys.path[:0] = [str(Path.cwd()), str(data.resolve())]
+    for text in against:  # before the loop, which may take hours
+        if not (text in (*RULES, DEFAULT) or is_place(text) or Path(text).exists()):
+            known = ", ".join((*RULES, DEFAULT))
+            raise InputError("there is no such rule or file", found=text, expected=known)
     ruled = next((text for text in against if text in RULES), None)
-    if ruled is not None and simulated(plant) is not None:  # before the loop, which may take hours
+    if ruled is not None and simulated(plant) is not None:
         raise InputError(f"the rule {ruled} needs a plant file", plant, expected="a file of rules")
     with moving_line() as show:
         closed = partial(

@@ -22,18 +22,20 @@ from engiagent.errors import InputError
 
 @click.command(epilog=exit_codes.table())
 @click.argument("plant", metavar="PLANT|fmu:FILE|energyplus:FILE|MODULE:NAME")
-@click.option("--plant", "function", metavar="MODULE:FUNCTION", help="What answers for PLANT.")
+@click.option("--plant", "function", metavar="MODULE:FUNCTION", help="What answers in its place.")
 @file_option("--signals", "Names and units of the signals of PLANT; a simulator's needs them.")
 @click.option(
     "--controller",
     metavar="RULE|FILE|MODULE:NAME",
     multiple=True,
-    help=f"What sets inputs: {', '.join(RULES)}, or a file of rules; a later one goes before.",
+    help=f"What sets inputs: {', '.join(RULES)}, a file of rules, or a controller of Python; a "
+    "later one goes before.",
 )
 @click.option(
     "--inputs",
     metavar="FILE|MODULE:NAME",
-    help="A table with a column of time and one for each input that it sets, or what makes them.",
+    help="A table with a column of time and one for each input that it sets, or a disturbance "
+    "of Python.",
 )
 @file_option("--ageing", "By battery what it loses by cycles and time, as cycles_at_full_depth.")
 @click.option("--steps", type=options.COUNT, help="How many; all that the series have.")

@@ -345,7 +345,7 @@ def opened(place: str, signals: Signals | None) -> Any:
     other = simulated(place)
     if other is not None:
         return open_simulated(*other, signals)
-    expected = "signals, initialize, reset and step; or a function of state, controls, disturbances"
+    expected = "signals, initialize, reset and step; or a function (state, controls, disturbances)"
     found = imported(place, f"module:name of a plant with {expected}")
     lacking = ", ".join(name for name in ("signals", *CALLS) if not hasattr(found, name))
     if lacking and (signals is not None or not callable(found)):
