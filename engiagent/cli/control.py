@@ -26,7 +26,7 @@ from engiagent.control.starting import MODEL, read_actual
 from engiagent.control.starting import control as close
 from engiagent.environment.controllers import DEFAULT, RULES
 from engiagent.environment.environment import unserved
-from engiagent.environment.interface import is_place, read_yaml
+from engiagent.environment.interface import imported, is_place, read_yaml
 from engiagent.environment.running import as_csv
 from engiagent.environment.signals import simulated
 from engiagent.errors import EngiagentError, InputError
@@ -201,7 +201,8 @@ def _controlled(
             known = ", ".join((*RULES, DEFAULT))
             raise InputError("there is no such rule or file", found=text, expected=known)
     ruled = next((text for text in against if text in RULES), None)
-    if ruled is not None and simulated(plant) is not None:
+    alone = is_place(plant) and (simulated(plant) or hasattr(imported(plant, "a plant"), "signals"))
+    if ruled is not None and alone:
         raise InputError(f"the rule {ruled} needs a plant file", plant, expected="a file of rules")
     with moving_line() as show:
         closed = partial(

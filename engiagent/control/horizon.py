@@ -306,7 +306,7 @@ def forecasts_that_err(
         series, own = runner.forecasts[name], parse_unit(runner.parametric.unit(name))
         share = text.rstrip().endswith("%")
         unit = str(parse_unit("1") if share else own.difference())
-        sigma, _ = amount(text, f"the forecast error of {name}", unit)
+        sigma, _ = amount(text, "a forecast error", unit)
         shape = np.moveaxis(series.values, series.axis, 0).shape[1:]
         chance = np.random.default_rng([seed, *name.encode()])
         shocks[name] = sigma * chance.standard_normal((steps + size, *shape))

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 ITERATIONS = 2000
 """Of the recursion of the covariance, which settles long before."""
-EXACT = 1e-12
-"""Variance of what is known exactly, in the squared unit of a state."""
 PLANNED = ".planned"
 """Behind the name of a state: what it is to be at the end of the period, a set point."""
 Given = Mapping[str, Any]
@@ -190,7 +188,7 @@ class LinkedPlant:
                 break
             gain = found
         # What the plan is said to know exactly is corrected by nothing: it is taken as it is read.
-        known = [k for k, name in enumerate(shown) if name in self._read and spread[k, k] < EXACT]
+        known = [k for k, name in enumerate(shown) if name in self._read and spread[k, k] < 1e-12]
         gain[known] = measures.T[known]
         return gain
 

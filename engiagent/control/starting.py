@@ -35,8 +35,6 @@ from engiagent.text.timestamps import read_times
 DAY: Final = 24.0
 MODEL: Final = "model"
 ENVIRONMENT: Final = "environment"
-MEASURED: Final = "__measured"
-"""Behind the name of a state: the parameter at which it begins."""
 HISTORY: Final = ("initially_on", "initial_hours", "initial_power")
 """Slots about the time before a horizon that a loop does not measure back."""
 
@@ -221,7 +219,7 @@ def with_states(blueprint: Blueprint, folder: Path | None) -> tuple[Blueprint, d
                 starts.setdefault(ref.name, []).append((place, ref, given))
     constraints, parameters, states = list(core.constraints), list(core.parameters), {}
     for name, found in starts.items():
-        variable, own = over[name], f"{name}{MEASURED}"
+        variable, own = over[name], f"{name}__measured"
         others = tuple(text for text in variable.index if not instants & _sets((text,)))
         values = _values(core, folder, [(constraints[k], r, g) for k, r, g in found], variable.unit)
         sets = [Elaboration(core, folder).index_set(*_sets((text,))) for text in others]

@@ -5,7 +5,6 @@ does under the rule of the same name.
 """
 
 from bisect import bisect_right
-from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from engiagent.environment.interface import (
     driving,
     imported,
     is_place,
+    of_user,
     read_yaml,
 )
 from engiagent.environment.running import INPUTS
@@ -197,7 +197,11 @@ class Joined(Drives):
 
     def step(self, now: Moment) -> dict[str, float]:
         """Return what the parts set."""
-        return dict(ChainMap(*(dict(part.step(now)) for part in reversed(self.parts))))
+        found: dict[str, float] = {}
+        for part in self.parts:
+            with of_user(part):
+                found |= part.step(now)
+        return found
 
 
 def joined(*controllers: Controller) -> Drives:

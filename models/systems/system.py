@@ -354,10 +354,9 @@ class Simulation:
 
     def put(self, values: Values) -> None:
         """Replace states by full name, as of a measurement."""
-        state = self._current()
         self._state = {
             name: {key: values.get(f"{name}.{key}", value) for key, value in own.items()}
-            for name, own in state.items()
+            for name, own in self._current().items()
         }
 
     def state(self) -> dict[str, float]:

@@ -525,7 +525,7 @@ def test_forecasts_err_by_a_stated_amount_that_grows_with_the_lead() -> None:
         house().control(8, **given, **errors, seed=seed).cost for seed in (1, 1, 2)
     )
     assert one == again != other
-    for wrong, said in (("2 K", "measure different things"), ("much", "the forecast error of")):
+    for wrong, said in (("2 K", "measure different things"), ("much", "a forecast error: no value")):
         with pytest.raises(InputError, match=said):
             depot().control(2, **given, forecast_errors={"depot.power": wrong})
 
