@@ -24,9 +24,9 @@ from engiagent.control.rivals import per_building as of_each_building
 from engiagent.control.rivals import rival
 from engiagent.control.starting import MODEL, read_actual
 from engiagent.control.starting import control as close
-from engiagent.environment.controllers import RULES
+from engiagent.environment.controllers import DEFAULT, RULES
 from engiagent.environment.exceeding import notes_of
-from engiagent.environment.interface import read_yaml
+from engiagent.environment.interface import imported, is_place, read_yaml
 from engiagent.environment.running import as_csv
 from engiagent.environment.signals import simulated
 from engiagent.errors import EngiagentError, InputError
@@ -35,7 +35,7 @@ from engiagent.io.jsontext import dumps_canonical
 from engiagent.plant.cluster import SHARES
 from engiagent.plant.reading import cluster_of
 from engiagent.report.looped import lead, page, steps_csv
-from engiagent.run.folder import BLUEPRINT, CERTIFICATE, CONTROLLED, LOOP, SOLUTION, is_run_folder
+from engiagent.run.folder import BLUEPRINT, CERTIFICATE, CONTROLLED, LOOP, SOLUTION
 from engiagent.run.keyfigures import Figure
 from engiagent.scale import Spread, map_runs
 from engiagent.solvers.solution import save_solution
@@ -59,7 +59,7 @@ PAGE = "loop.html"
     show_default=True,
     metavar="PLANT",
     help="What answers: model, environment, a plant file, fmu:FILE, energyplus:FILE, or a function "
-    "of Python as module:function.",
+    "or plant of Python as module:name.",
 )
 @file_option("--signals", "Which of the plant's signals is which of the plan's.")
 @click.option(
@@ -70,11 +70,18 @@ PAGE = "loop.html"
     "scenario with a loop and a folder of its own.",
 )
 @click.option(
+    "--forecast-error",
+    "errors",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="By how much forecasts of a series err far ahead, as depot.power=10%; by --seed.",
+)
+@click.option(
     "--against",
     multiple=True,
-    metavar="RULE|FILE",
-    help="Run the same plant under a rule, a file of rules or another plan as well, and compare "
-    "key figures; repeatable.",
+    metavar="RULE|FILE|MODULE:NAME",
+    help=f"Run the same plant under a rule ({', '.join(RULES)}; {DEFAULT} sets nothing), a file of "
+    "rules, a controller of Python or another plan as well, and compare; repeatable.",
 )
 @click.option(
     "--per-building",
@@ -168,6 +175,7 @@ def _controlled(
     plant: str,
     signals: Path | None,
     actual: Path | None,
+    errors: tuple[str, ...],
     against: tuple[str, ...],
     per_building: tuple[str, ...],
     relax: tuple[str, ...],
@@ -182,7 +190,7 @@ def _controlled(
 ) -> tuple[int, dict[str, Any]]:
     """Close one loop and write its folder; return the exit code, and what there is to say of it."""
     blueprint, data, name = read_source(source, settings)
-    stated = not (Blueprint.is_in(source) or is_run_folder(source))
+    stated = not (Blueprint.is_in(source) or (source / BLUEPRINT).is_file())
     cluster = cluster_of(Problem.load(source)) if stated else None
     if per_building and cluster is None:
         raise InputError("--per-building needs a cluster", str(source), expected="buildings: {…}")
@@ -190,8 +198,13 @@ def _controlled(
     refuse_used(folder, force)
     # A function stands in a module of the user, beside the plant or where the command is called.
     sys.path[:0] = [str(Path.cwd()), str(data.resolve())]
+    for text in against:  # before the loop, which may take hours
+        if not (text in (*RULES, DEFAULT) or is_place(text) or Path(text).exists()):
+            known = ", ".join((*RULES, DEFAULT))
+            raise InputError("there is no such rule or file", found=text, expected=known)
     ruled = next((text for text in against if text in RULES), None)
-    if ruled is not None and simulated(plant) is not None:  # before the loop, which may take hours
+    alone = is_place(plant) and (simulated(plant) or hasattr(imported(plant, "a plant"), "signals"))
+    if ruled is not None and alone:
         raise InputError(f"the rule {ruled} needs a plant file", plant, expected="a file of rules")
     with moving_line() as show:
         closed = partial(
@@ -199,6 +212,7 @@ def _controlled(
             horizon=horizon,
             signals=signals,
             actual=actual,
+            forecast_errors=options.parse_settings(errors, "--forecast-error", "depot.power=10%"),
             end=end,
             options=solving,
             certify=certify,

@@ -1,5 +1,6 @@
 """``engiagent simulate``: a plant that runs under a controller, recorded."""
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,25 +13,32 @@ from engiagent.cli.options import file_option
 from engiagent.cli.output import moving_line, number, print_json, refuse_used, say, say_items
 from engiagent.cli.study import read_source
 from engiagent.environment.controllers import RULES, chosen, joined
-from engiagent.environment.environment import BALANCE, Environment
+from engiagent.environment.environment import BALANCE, Answered, Environment
 from engiagent.environment.exceeding import exceeded, unserved
-from engiagent.environment.interface import Runs
+from engiagent.environment.interface import Runs, imported, is_place
 from engiagent.environment.running import DATA, SCHEMA, dated, read_forcing, run, write_record
-from engiagent.environment.signals import Connected, Signals, duration, open_simulated, simulated
+from engiagent.environment.signals import Connected, Signals, duration, opened
 from engiagent.environment.wear import read_ageing, wear
 from engiagent.errors import InputError
 
 
 @click.command(epilog=exit_codes.table())
-@click.argument("plant", metavar="PLANT|fmu:FILE|energyplus:FILE")
+@click.argument("plant", metavar="PLANT|fmu:FILE|energyplus:FILE|MODULE:NAME")
+@click.option("--plant", "function", metavar="MODULE:FUNCTION", help="What answers in its place.")
 @file_option("--signals", "Names and units of the signals of PLANT; a simulator's needs them.")
 @click.option(
     "--controller",
-    metavar="RULE|FILE",
+    metavar="RULE|FILE|MODULE:NAME",
     multiple=True,
-    help=f"What sets inputs: {', '.join(RULES)}, or a file of rules; a later one goes before.",
+    help=f"What sets inputs: {', '.join(RULES)}, a file of rules, or a controller of Python; a "
+    "later one goes before.",
 )
-@file_option("--inputs", "A table with a column of time and one for each input that it sets.")
+@click.option(
+    "--inputs",
+    metavar="FILE|MODULE:NAME",
+    help="A table with a column of time and one for each input that it sets, or a disturbance "
+    "of Python.",
+)
 @file_option("--ageing", "By battery what it loses by cycles and time, as cycles_at_full_depth.")
 @click.option("--steps", type=options.COUNT, help="How many; all that the series have.")
 @click.option("--step", metavar="TIME", help="Length of a step, as 15min; that of the plant file.")
@@ -41,9 +49,10 @@ from engiagent.errors import InputError
 @options.as_json
 def simulate(
     plant: str,
+    function: str | None,
     signals: Path | None,
     controller: tuple[str, ...],
-    inputs: Path | None,
+    inputs: str | None,
     ageing: Path | None,
     steps: int | None,
     step: str | None,
@@ -61,24 +70,35 @@ def simulate(
     life = {} if ageing is None else read_ageing(ageing)
     unit: Runs
     begins = seconds = available = None
-    other = simulated(plant)
-    if other is not None and life:
-        raise InputError("--ageing needs a plant file, whose batteries age", plant)
-    if other is not None:
-        unit, name = open_simulated(*other, names), other[1].stem
+    sys.path.insert(0, str(Path.cwd()))
+    if is_place(plant):
+        if life:
+            raise InputError("--ageing needs a plant file, whose batteries age", plant)
+        unit, name = opened(plant, names), Path(plant.partition(":")[2]).stem
+        if function is not None or not hasattr(unit, "signals"):
+            said, expected = "a function answers for a plant file", "PLANT.yaml --plant FUNCTION"
+            raise InputError(said, found=plant, expected=expected)
         begins = None if names is None or names.begins is None else dated(names.begins)
     else:
         blueprint, data, name = read_source(Path(plant), settings)
+        sys.path.insert(0, str(data.resolve()))
+        answer = function and opened(function, None)
         site = Environment(blueprint, data, life)
+        if answer:
+            site = Answered(blueprint, data, answer, life)
         unit = site if names is None else Connected(site, names)
         begins, seconds, available = site.begins, site.seconds, site.duration
     folder = out or Path("runs") / f"simulate-{name}"
     refuse_used(folder, force)
     zone = None if begins is None else begins.zone
-    forcing = None if inputs is None else read_forcing(inputs, unit.signals, zone)
+    forcing: Any = None
+    if inputs is not None and is_place(inputs):
+        forcing = imported(inputs, "a table, or module:name")
+    elif inputs is not None:
+        forcing = read_forcing(Path(inputs), unit.signals, zone)
     length = duration(step, "--step") if step is not None else seconds or 3600.0
-    if forcing is not None:
-        held = forcing.duration
+    held = getattr(forcing, "duration", None)
+    if held is not None:
         available = held if available is None else min(available, held)
     if steps is None and available is None:
         raise InputError("nothing says how long to run", expected="--steps N, or --inputs FILE")

@@ -14,7 +14,7 @@ from engiagent.errors import EngiagentError, InputError
 from engiagent.io.files import sha256_bytes, write_atomic
 from engiagent.io.jsontext import dumps_canonical, loads_strict
 from engiagent.report.studied import page
-from engiagent.run.folder import BLUEPRINT, is_run_folder
+from engiagent.run.folder import BLUEPRINT, LOOP, SIMULATION, is_run_folder
 from engiagent.run.inputs import name_of, problem_folder_of
 from engiagent.scale import Spread
 from engiagent.study import Cases, Pareto, Sensitivity, Setting, Sweep, run_study
@@ -195,7 +195,7 @@ def read_source(source: Path, settings: tuple[str, ...]) -> tuple[Blueprint, Pat
     """
     if not source.exists():
         raise InputError("there is no such file or folder", str(source))
-    if is_run_folder(source):
+    if is_run_folder(source) or any((source / own).is_file() for own in (LOOP, SIMULATION)):
         source = source / BLUEPRINT
     if Blueprint.is_in(source):
         if settings:

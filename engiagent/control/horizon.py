@@ -25,6 +25,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.elements import ConstraintDef, Core
 from engiagent.blueprint.grammar import Call, ExpressionError, parse, walk
+from engiagent.environment.interface import amount
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.program import OBJECTIVE, Block, ColumnBlock, Program
 from engiagent.units.unit import UnitError, conversion, parse_unit
@@ -33,6 +34,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 End = Literal["refuse", "hold", "repeat"]
+MEMORY: Final = 6.0
+"""After what lead the error of a forecast has forgotten all but 1/e of what it began with. [h]"""
 CLOCK: Final = ("clock", "hour", "weekday", "at", "within")
 
 
@@ -283,3 +286,41 @@ def read_series(
             raise InputError(f"the series of {name} is empty or holds a value that is not finite")
         found[name] = Series(name, array, axis, shape[axis])
     return found
+
+
+def forecasts_that_err(
+    runner: Any, sizes: Mapping[str, str], steps: int, seed: int
+) -> Callable[[int], dict[str, Floats]]:
+    r"""Return what is forecast in a step: what comes, and shocks :math:`w` that come until then.
+
+    :math:`e_{t,h} = \sum_{j=1}^{h} \varphi^{h-j} w_{t+j}`, :math:`w \sim N(0, \sigma^2 (1 -
+    \varphi^2))`: nothing is off now, :math:`\sigma` far ahead, and each step takes a shock away.
+    ``sizes``: :math:`\sigma` by parameter, as ``1 K`` or as a share of what is forecast.
+    """
+    size = runner.horizon.size
+    lead = np.arange(size)[:, None] - np.arange(size)
+    fade = np.exp(-runner.horizon.hours / MEMORY)
+    kernel = np.sqrt(1 - fade**2) * np.tril(fade ** np.maximum(lead, 0)) * (np.arange(size) > 0)
+    shocks, about = {}, {}
+    for name, text in sizes.items():
+        series, own = runner.forecasts[name], parse_unit(runner.parametric.unit(name))
+        share = text.rstrip().endswith("%")
+        unit = str(parse_unit("1") if share else own.difference())
+        sigma, _ = amount(text, "a forecast error", unit)
+        shape = np.moveaxis(series.values, series.axis, 0).shape[1:]
+        chance = np.random.default_rng([seed, *name.encode()])
+        shocks[name] = sigma * chance.standard_normal((steps + size, *shape))
+        # What is never below zero, as the sun, is not forecast to be; a temperature may.
+        about[name] = share, 0.0 if series.values.min() >= 0 and not own.is_point else -np.inf
+
+    def forecast(step: int) -> dict[str, Floats]:
+        found = {}
+        for name, (share, low) in about.items():
+            series = runner.forecasts[name]
+            window = np.moveaxis(series.window(step, runner.end), series.axis, 0)
+            error = np.tensordot(kernel, shocks[name][step : step + size], 1)
+            off = np.maximum(window * (1 + error) if share else window + error, low)
+            found[name] = np.moveaxis(off, 0, series.axis)
+        return found
+
+    return forecast

@@ -88,7 +88,7 @@ class LinkedPlant:
             )
         self._inputs = inputs
         self.held = [name for name in shown if name not in self._read]
-        self._gain = self._kalman(shown) if self.held else None
+        self._gain = self._kalman(shown)
         self.rows: list[Values] = []
         self.sent: list[Values] = []
         plant.initialize(runner.horizon.hours * 3600.0)
@@ -153,8 +153,10 @@ class LinkedPlant:
         if self.held:
             how = "estimated" if self._gain is not None else "as planned"
             yield f"the plant does not show {', '.join(self.held)}: {how}"
-        elif isinstance(self.plant, Connected) and self.plant.file.estimated:
-            yield f"estimated {', '.join(self.plant.file.estimated)}: not used, each state is shown"
+        elif isinstance(self.plant, Connected) and self._gain is not None:
+            noisy = [n for n in self._read if self.plant.file.outputs[n].deviation]
+            shown = f"from readings and the plan: {', '.join(noisy)}"
+            yield f"estimated {shown if noisy else 'nothing: no reading has a deviation'}"
         notes = getattr(self.plant, "notes", None)
         yield from () if notes is None else notes()
 
@@ -185,6 +187,9 @@ class LinkedPlant:
             if np.allclose(found, gain, rtol=1e-10, atol=1e-12):
                 break
             gain = found
+        # What the plan is said to know exactly is corrected by nothing: it is taken as it is read.
+        known = [k for k, name in enumerate(shown) if name in self._read and spread[k, k] < 1e-12]
+        gain[known] = measures.T[known]
         return gain
 
 

@@ -12,6 +12,7 @@ from engiagent.control.assessment import assess, computing_time
 from engiagent.control.closedloop import ClosedLoop
 from engiagent.control.starting import ENVIRONMENT, MODEL, Names, begins_of, control, load_plant
 from engiagent.environment.controllers import chosen
+from engiagent.environment.environment import Answered
 from engiagent.environment.interface import Runs, between
 from engiagent.environment.running import INPUTS, Forcing, run
 from engiagent.environment.signals import Connected
@@ -48,8 +49,7 @@ def rival(
 
     ``controller``: a rule, a file of rules, or what closes the loop of another plan:
     :func:`control` with all but ``steps`` and ``plant``. ``plant``, ``signals``, ``blueprint``,
-    ``folder``: as the loop had them. Raises InputError when the plant is a function, which answers
-    no rule, or the plans have other periods.
+    ``folder``: as the loop had them. Raises InputError when the plans have other periods.
     """
     place, begins = ENVIRONMENT if plant == MODEL else plant, begins_of(loop.schedule.elaboration)
     runs = load_plant(place, signals, begins, blueprint, folder)
@@ -61,8 +61,9 @@ def rival(
             raise InputError(said, found=other.times[0], expected=f"one step, from {loop.times[0]}")
         figures = assess(other, None) if other.plant is None else assess(loop, other.plant)
         return Rival((*figures, computing_time(other)), other.plant, other)
-    if runs is None or callable(runs):
-        raise InputError("a function answers a plan alone", found=plant, expected="a plant file")
+    assert runs is not None  # the model's place is taken by the plan's plant
+    if callable(runs):
+        runs = Answered(blueprint, folder, runs)
     forcing = _came(loop, runs, seconds)
     data = run(runs, steps, seconds, chosen(controller, runs), forcing=forcing, begins=begins)
     if isinstance(runs, Connected):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,15 +16,15 @@ from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.blueprint.values import as_written
 from engiagent.control.closedloop import ClosedLoop, close
-from engiagent.control.horizon import End, Floats, read_series
+from engiagent.control.horizon import End, Floats, forecasts_that_err, read_series
 from engiagent.control.linked import LinkedPlant
 from engiagent.control.runner import Plant, RecedingHorizon
 from engiagent.environment.environment import Environment
 from engiagent.environment.exceeding import unserved
-from engiagent.environment.interface import Runs, amount
+from engiagent.environment.interface import Runs, amount, is_place, of_user
 from engiagent.environment.running import read_series_by_name
-from engiagent.environment.signals import Connected, Signals, open_simulated, simulated
-from engiagent.errors import EngiagentError, InputError
+from engiagent.environment.signals import Connected, Signals, opened
+from engiagent.errors import InputError
 from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
 from engiagent.plant.sizing import open_sizes
@@ -49,6 +48,7 @@ def control(
     plant: Plant | Runs | str = MODEL,
     signals: str | Path | None = None,
     actual: str | Path | Mapping[str, npt.ArrayLike] | None = None,
+    forecast_errors: Mapping[str, str] | None = None,
     measured: Mapping[str, npt.ArrayLike] | None = None,
     limits: Sequence[Sequence[str]] | None = None,
     end: End = "refuse",
@@ -74,8 +74,10 @@ def control(
     stand the planned states at the end of the period. ``signals``: a file that says which of a
     plant's signals is which of these. ``actual``: what really comes, where it is not what is
     forecast: a file with columns, or series, by slot, parameter or the column that is forecast. All
-    others come as forecast. ``measured``: states at the start by quantity, where they are not the
-    plant's own. ``limits``, ``end``, ``options``, ``blocks``: as :class:`RecedingHorizon`.
+    others come as forecast. ``forecast_errors``: by slot how far forecasts of it are off, as
+    ``1 K`` or ``10 %``, by the seed of ``options``. ``measured``: states at the start by quantity,
+    where they are not the plant's own. ``limits``, ``end``, ``options``, ``blocks``: as
+    :class:`RecedingHorizon`.
     ``folder``: where the data files of the blueprint lie. ``certify``: whether to keep the plan of
     each step, for :mod:`engiagent.control.certificate`. ``floor_area``: of what is controlled, for
     key figures per area. [m²] ``on_step``: is told the number of steps
@@ -107,10 +109,15 @@ def control(
     start |= {names.of(name, names.states, "state"): v for name, v in (measured or {}).items()}
     came = names.series(actual, whole, steps) if actual is not None else {}
     truth = read_series(came, runner.axes)
-    loop = close(runner, steps, start, truth, None, keep=True, plans=certify, on_step=on_step)
+    seed = options.seed if options else 0
+    given = forecast_errors or {}
+    errors = {names.of(name, names.disturbances, "series"): given[name] for name in given}
+    forecast = forecasts_that_err(runner, errors, steps, seed) if given else None
+    loop = close(runner, steps, start, truth, forecast, keep=True, plans=certify, on_step=on_step)
     notes = [*_notes(runner, blueprint.core), *(linked.notes() if linked is not None else ())]
     log = None if linked is None else linked.log(begins)
     notes += () if log is None else unserved(log)
+    notes += [f"forecasts of {name} err by {size}, seed {seed}" for name, size in given.items()]
     if linked is not None and isinstance(linked.plant, Connected):
         linked.plant.close()
     return replace(loop, notes=tuple(notes), plant=log, floor_area=area)
@@ -232,6 +239,7 @@ def with_states(blueprint: Blueprint, folder: Path | None) -> tuple[Blueprint, d
             left = text[slice(*ref.span)]
             constraints[place] = replace(constraints[place], expression=f"{left} == {right}")
         value = freeze(as_written(values.reshape(shape), tuple(sets)) if shape else values.item())
+        parameters = [p for p in parameters if p.name != own]  # of a loop that was written
         parameters.append(ParameterDef(name=own, index=others, value=value, unit=variable.unit))
         states[name] = own
     changed = {"parameters": tuple(parameters), "constraints": tuple(constraints)}
@@ -294,6 +302,7 @@ class Names:
             if isinstance(value, str)
         }
         self.disturbances = {slots.get(name, name): name for name in runner.axes}
+        self.still = {slots[p.name]: p for p in core.parameters if p.name in slots and not p.index}
 
     def of(self, name: str, known: Mapping[str, str], what: str) -> str:
         """Return the runner's own name of something; an InputError names the nearest."""
@@ -305,23 +314,20 @@ class Names:
 
     def answering(self, plant: Plant) -> Plant:
         """Return a plant for the runner, from one that goes by outside names."""
+        tables = Elaboration(self.runner.blueprint.core, self.runner.folder)
+        still = {name: _plain(tables.table(p.name).values) for name, p in self.still.items()}
 
         def answer(state: Any, controls: Any, disturbances: Any) -> dict[str, Any]:
-            given = (
+            told, states, driven = (
                 {name: _plain(values[own]) for name, own in known.items()}
                 for values, known in (
-                    (state, self.states),
                     (controls, {**self.results, **self.controls, **self.states}),
+                    (state, self.states),
                     (disturbances, self.disturbances),
                 )
             )
-            try:
-                found = plant(*given)
-            except EngiagentError:
-                raise
-            except Exception as error:
-                said = f"the plant raised {type(error).__name__}: {error}"
-                raise InputError(said, expected="an answer with the next states") from error
+            with of_user(plant):
+                found = plant(states, told, {**still, **driven})
             if not isinstance(found, Mapping) or set(found) != set(self.states):
                 shown = ", ".join(map(str, found)) if isinstance(found, Mapping) else repr(found)
                 raise InputError(
@@ -409,10 +415,6 @@ def load_plant(
     if place == MODEL:
         return None
     named = None if signals is None else Signals.load(signals)
-    found = simulated(place)
-    if found is not None:
-        date = np.datetime64(int(begins.local[0]), "s") if begins and begins.dated else None
-        return open_simulated(*found, named and named.beginning(date))
     other: Runs | None = None
     if place == ENVIRONMENT:
         other = Environment(blueprint, folder)
@@ -420,15 +422,8 @@ def load_plant(
         other = Environment.load(place)
     if other is not None:
         return other if named is None else Connected(other, named)
-    expected = "model, environment, a plant file, fmu:FILE, energyplus:FILE, or module:function"
-    kind, _, name = place.partition(":")
-    if not kind or not name:
+    if not is_place(place):
+        expected = "model, environment, a plant file, fmu:FILE, energyplus:FILE, or module:name"
         raise InputError("this names no plant", found=place, expected=expected)
-    try:
-        answer = getattr(import_module(kind), name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"there is no plant {place}: {error}", expected=expected) from None
-    if not callable(answer):
-        raise InputError(f"{place} is no function", found=type(answer).__name__, expected=expected)
-    plant: Plant = answer
-    return plant
+    date = np.datetime64(int(begins.local[0]), "s") if begins and begins.dated else None
+    return opened(place, named and named.beginning(date))  # type: ignore[no-any-return]

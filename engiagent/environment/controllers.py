@@ -6,14 +6,27 @@ does under the rule of the same name.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from engiagent.environment.environment import Environment
-from engiagent.environment.interface import Runs, Signal, Values, amount, read_yaml
-from engiagent.environment.running import INPUTS, Controller, Moment
+from engiagent.environment.interface import (
+    Controller,
+    Drives,
+    Moment,
+    Runs,
+    Signal,
+    amount,
+    driving,
+    imported,
+    is_place,
+    of_user,
+    read_yaml,
+)
+from engiagent.environment.running import INPUTS
 from engiagent.errors import InputError
 from engiagent.models.systems.system import two_point
 from engiagent.plant.rules import Control, zone_limits
@@ -26,38 +39,52 @@ Rule = Callable[[Moment], float]
 Band = tuple[float, float]
 
 
-def _thermostat_rule(
-    reads: str,
-    band: Callable[[Moment], Band],
-    powers: Band,
-    *,
-    cooling: bool = False,
-    shift: Rule = lambda now: 0.0,
-) -> Rule:
-    """Return what is off and on, as ``powers``, from one limit of a temperature to the other.
+@dataclass
+class Thermostat(Drives):
+    """What is off and on, as ``powers``, from one limit of a temperature to the other.
 
     ``shift`` moves both limits by some kelvin for a part of the day: pre-heating, pre-cooling.
     """
-    runs = False
 
-    def rule(now: Moment) -> float:
-        nonlocal runs
-        low, high = (limit + shift(now) for limit in band(now))
-        here = now.seen.get(reads, low)  # means are not known before the first step
-        runs = two_point(runs and now.step > 0, here, low, high, cooling=cooling)
-        return powers[runs]
+    target: str
+    reads: str
+    band: Callable[[Moment], Band]
+    powers: Band
+    cooling: bool = False
+    shift: Rule = lambda now: 0.0
+    runs: bool = field(default=False, init=False)
 
-    return rule
+    def reset(self, seed: int = 0) -> None:
+        """Be off."""
+        self.runs = False
+
+    def step(self, now: Moment) -> dict[str, float]:
+        """Switch where a limit is passed."""
+        low, high = (limit + self.shift(now) for limit in self.band(now))
+        here = now.seen.get(self.reads, low)  # means are not known before the first step
+        self.runs = two_point(self.runs, here, low, high, cooling=self.cooling)
+        return {self.target: self.powers[self.runs]}
 
 
-def _excitation(levels: Sequence[float], hold: float, seed: int) -> Rule:
-    """Return one of some levels by chance, each held for a while, which tells parameters apart."""
+@dataclass
+class Excitation(Drives):
+    """One of some levels by chance, each held for some seconds, which tells parameters apart."""
 
-    def rule(now: Moment) -> float:
-        chance = np.random.default_rng([seed, int(now.step * now.seconds // hold)])
-        return levels[int(chance.integers(len(levels)))]
+    target: str
+    levels: Sequence[float]
+    hold: float
+    seed: int = 0
+    of_run: int = field(default=0, init=False)  # the seed of the run, beside its own
 
-    return rule
+    def reset(self, seed: int = 0) -> None:
+        """Take the seed of a run."""
+        self.of_run = seed
+
+    def step(self, now: Moment) -> dict[str, float]:
+        """Return the level of a time, which no step before it decides on."""
+        place = int(now.step * now.seconds // self.hold)
+        chance = np.random.default_rng([self.seed + self.of_run, place])
+        return {self.target: self.levels[int(chance.integers(len(self.levels)))]}
 
 
 def _over_day(entry: Any, read: Callable[[Any], T]) -> Callable[[Moment], T]:
@@ -88,16 +115,16 @@ def read_controller(path: Path, signals: Mapping[str, Signal]) -> Controller:
 def by_rules(tree: Mapping[str, Any], signals: Mapping[str, Signal], file: str = "") -> Controller:
     """Return the controller of rules by input; see :func:`read_controller`."""
     inputs = [name for name, signal in signals.items() if signal.role in INPUTS]
-    rules: dict[str, Rule] = {}
+    rules: list[Controller] = []
     for name, entry in tree.items():
         if name not in inputs:
             said = f"there is no input {name!r}"
             raise InputError(said, file or None, expected=nearest(name, inputs))
         try:
-            rules[str(name)] = _rule(entry, signals[name].unit, signals)
+            rules.append(_rule(str(name), entry, signals))
         except (InputError, KeyError, ValueError) as error:
             raise InputError(f"{name}: {error}", file or None, expected=_FORMS) from None
-    return lambda now: {name: rule(now) for name, rule in rules.items()}
+    return joined(*rules)
 
 
 _FORMS: Final = (
@@ -111,26 +138,28 @@ _KEYS: Final = {
 }
 
 
-def _rule(entry: Any, unit: str, signals: Mapping[str, Signal]) -> Rule:
+def _rule(name: str, entry: Any, signals: Mapping[str, Signal]) -> Controller:
+    unit = signals[name].unit
+
     def number(value: Any) -> float:
         return _number(value, unit)
 
-    if not isinstance(entry, Mapping):
-        return _over_day(entry, number)
+    if not isinstance(entry, Mapping) or set(entry) == {"daily"}:
+        value = _over_day(entry["daily"] if isinstance(entry, Mapping) else entry, number)
+        return lambda now: {name: value(now)}
     kind = next((key for key in _KEYS if key in entry), None)
     odd = set(entry) - set(_KEYS.get(kind or "", ()))
     if kind is None or odd:
         raise ValueError(f"no rule: {', '.join(odd or entry)}")
-    if kind == "daily":
-        return _over_day(entry["daily"], number)
     if kind == "levels":
         levels = [number(item) for item in entry["levels"]]
-        return _excitation(levels, _number(entry["hold"], "s"), int(entry.get("seed", 0)))
+        return Excitation(name, levels, _number(entry["hold"], "s"), int(entry.get("seed", 0)))
     reads = str(entry["thermostat"])
     if reads not in signals:
         raise ValueError(f"there is no signal {reads!r}; {nearest(reads, signals)} is one")
     shown = signals[reads].unit
-    return _thermostat_rule(
+    return Thermostat(
+        name,
         reads,
         _over_day(entry["between"], lambda b: (_number(b[0], shown), _number(b[1], shown))),
         (number(entry.get("off", 0.0)), number(entry["on"])),
@@ -150,26 +179,48 @@ def _number(value: Any, unit: str) -> float:
     return amount(value, "a value", unit)[0]
 
 
-def joined(*controllers: Controller) -> Controller:
-    """Return one controller of several; where two set an input the later one does."""
+@dataclass
+class Joined(Drives):
+    """One controller of several; where two set an input the later one does."""
 
-    def command(now: Moment) -> Values:
+    parts: Sequence[Drives]
+
+    def initialize(self, seconds: float) -> None:
+        """Take the length of all steps. [s]."""
+        for part in self.parts:
+            part.initialize(seconds)
+
+    def reset(self, seed: int = 0) -> None:
+        """Return to what it was before the first step."""
+        for part in self.parts:
+            part.reset(seed)
+
+    def step(self, now: Moment) -> dict[str, float]:
+        """Return what the parts set."""
         found: dict[str, float] = {}
-        for controller in controllers:
-            found |= controller(now)
+        for part in self.parts:
+            with of_user(part):
+                found |= part.step(now)
         return found
 
-    return command
+
+def joined(*controllers: Controller) -> Drives:
+    """Return one controller of several; where two set an input the later one does."""
+    return Joined([driving(part) for part in controllers])
 
 
 # -- rules of a whole site ------------------------------------------------------------------------
 
 
 def chosen(text: str, plant: Runs) -> Controller:
-    """Return the controller that a rule's name or a file of rules stands for.
+    """Return the controller that a rule's name, a file of rules or ``module:name`` stands for.
 
     Raises InputError for a rule of a site where the plant is none, and for what a file has wrong.
     """
+    if is_place(text):
+        return driving(imported(text, "a rule, a file of rules, or module:name"))
+    if text == DEFAULT:
+        return joined()
     if text not in RULES:
         return read_controller(Path(text), plant.signals)
     if not isinstance(plant, Environment):
@@ -204,7 +255,7 @@ def _self_consumption(site: Environment) -> Controller:
     if not any(batteries for batteries, _ in groups):
         raise InputError("the rule self-consumption has nothing to control", expected="a battery")
 
-    def command(now: Moment) -> Values:
+    def command(now: Moment) -> dict[str, float]:
         found: dict[str, float] = {}
         for batteries, flows in groups:
             surplus = sum(sign * now.seen.get(name, 0.0) for name, sign in flows)
@@ -275,10 +326,11 @@ def _two_point(reads: str, limits: Limits, target: str, site: Environment) -> Co
         low, high = (float(side[min(place, len(side) - 1)]) for side in limits)
         return low, high
 
-    rule = _thermostat_rule(reads, band, (0.0, most))
-    return lambda now: {target: rule(now)}
+    return Thermostat(target, reads, band, (0.0, most))
 
 
+DEFAULT: Final = "default"
+"""That nothing is set: simulators are left to their own control."""
 RULES: Final[Mapping[str, Callable[[Environment], Controller]]] = {
     "self-consumption": _self_consumption,
     "thermostat": _thermostat,

@@ -1,6 +1,7 @@
 """A site that runs: a plant file with the physics of its components, in steps of any length."""
 
 from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,8 +13,8 @@ from engiagent.blueprint.indexing import Table
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.environment.building import RESIDUAL, Built, Flows, build
-from engiagent.environment.interface import Signal, Values
-from engiagent.environment.running import Controller, Floats, Forcing, as_solution, run
+from engiagent.environment.interface import Controller, Signal, Values, element_name, of_user
+from engiagent.environment.running import Floats, Forcing, as_solution, run
 from engiagent.environment.wear import Ageing, Fading
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.expansion import expand
@@ -94,6 +95,7 @@ class Environment:
         along = self._forcing.along(self.steps, seconds) if self.steps else {}
         self._series: dict[str, list[float]] = {n: v.tolist() for n, v in along.items()}
         self._simulation = Simulation(self.built.system, seconds / 3600.0)
+        self._fading.start(self._simulation.state())
         self.number = 0
 
     def reset(self, initial: Values | None = None, seed: int = 0) -> dict[str, float]:
@@ -168,18 +170,19 @@ class Environment:
         steps: int | None = None,
         seconds: float | None = None,
         *,
+        forcing: Controller | None = None,
         initial: Values | None = None,
         seed: int = 0,
         on_step: Callable[[int, int], None] | None = None,
     ) -> "xarray.Dataset":
-        """Run for some steps, all that the series have where none are given.
+        """Run for some steps, all that the series have where none are given; see :func:`run`.
 
         Returns every signal as a series with ``units`` and ``role``; its attribute
         ``energy_imbalance`` is the largest imbalance of a step, relative to what flows in it.
         """
         length = seconds or self.seconds
         count = int(self.duration // length + 1e-9) if steps is None else steps
-        given: Any = {"initial": initial, "seed": seed, "on_step": on_step}
+        given: Any = {"initial": initial, "seed": seed, "on_step": on_step, "forcing": forcing}
         data = run(self, count, length, controller, begins=self.begins, **given)
         return data.assign_attrs({BALANCE: self.imbalance})
 
@@ -239,3 +242,40 @@ class Environment:
     def begins(self) -> TimeAxis | None:
         """The axis of its periods, at whose beginning the first step begins."""
         return self.built.units[0].periods.root.axis
+
+
+class Answered(Environment):
+    """A site whose states a function answers; its own physics serves and balances its buses.
+
+    ``function``: ``(state, controls, disturbances) -> state``, as a closed loop asks it. States
+    that it does not answer are the site's own.
+    """
+
+    def __init__(
+        self, blueprint: Blueprint, folder: Path | None, function: Any, ageing: Ageing | None = None
+    ) -> None:
+        super().__init__(blueprint, folder, ageing)
+        self.function, self._elements = function, dict[str, list[str]]()
+        elaboration = Elaboration(expand(blueprint).core, folder)
+        for item in elaboration.core.decision_variables:
+            sets = [elaboration.index_set(binder.set) for binder in elaboration.binders(item.index)]
+            others = product(*(s.labels for s in sets if s.kind != "instants"))
+            names = [element_name(item.quantity or "", ".".join(map(str, o))) for o in others]
+            if any(s.kind == "instants" for s in sets) and self.signals.keys() >= {*names}:
+                self._elements[str(item.quantity)] = names
+
+    def step(self, inputs: Values) -> dict[str, float]:
+        """Advance by a step; the function is told what was done, and what drove it."""
+        seen, driven = self._seen(self._simulation.state()), {**self.ahead(), **inputs}
+        state = {name: np.array([seen[n] for n in own]) for name, own in self._elements.items()}
+        plain = {name: v if v.size > 1 else float(v[0]) for name, v in state.items()}
+        done = super().step(inputs)
+        with of_user(self.function):
+            answer = dict(self.function(plain, done, driven))
+        for name, value in answer.items():
+            if name not in self._elements:
+                said = f"the plant has no state {name!r}"
+                raise InputError(said, expected=nearest(name, self._elements))
+            done |= zip(self._elements[name], np.ravel(value).tolist(), strict=True)
+        self._simulation.put({str(self._names[n].reads): done[n] for n in seen})
+        return done

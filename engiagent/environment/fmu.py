@@ -9,6 +9,7 @@ import math
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,19 +42,7 @@ class Fmu:
 
     def __init__(self, path: Path, settings: Signals) -> None:
         self.path, self.settings, self.seconds = path, settings, 3600.0
-        fmpy = _fmpy()
-        if not self.path.is_file():
-            raise InputError("there is no such FMU", str(self.path))
-        try:
-            # Tools break rules of the standard that do no harm: its schema is not insisted on.
-            self._about = fmpy.read_model_description(str(self.path), validate=False)
-        except Exception as error:  # fmpy raises bare exceptions and those of zip and XML
-            raise InputError(f"this is no FMU: {error}", self.path.name) from None
-        version = self._about.fmiVersion
-        if version != "2.0":
-            raise InputError(
-                "an FMU of another version", self.path.name, None, None, version, "2.0"
-            )
+        fmpy, self._about = _fmpy(), described(path)
         offered = [kind for kind, (name, _) in KINDS.items() if getattr(self._about, name)]
         self.kind = settings.kind or next(iter(offered), "co-simulation or model exchange")
         if self.kind not in offered:
@@ -91,8 +80,7 @@ class Fmu:
         for name, variable in self._variables.items():
             if variable.type not in _ACCESS:
                 continue
-            declared = variable.declaredType
-            unit = variable.unit or (declared.unit if declared is not None else None) or "1"
+            unit = _unit(variable)
             low, high = (_number(getattr(variable, end)) for end in ("min", "max"))
             limits = (-math.inf if low is None else low, math.inf if high is None else high)
             if variable.causality == "input":
@@ -274,6 +262,41 @@ class _Held:
 
     def apply(self, time: float) -> None:
         """Leave the inputs of the FMU as they are."""
+
+
+def described(path: Path) -> Any:
+    """Return what an FMU says of itself; InputError when it is none of FMI 2.0."""
+    if not path.is_file():
+        raise InputError("there is no such FMU", str(path))
+    try:
+        # Tools break rules of the standard that do no harm: its schema is not insisted on.
+        about = _fmpy().read_model_description(str(path), validate=False)
+    except InputError:
+        raise
+    except Exception as error:  # fmpy raises bare exceptions and those of zip and XML
+        raise InputError(f"this is no FMU: {error}", path.name) from None
+    if about.fmiVersion != "2.0":
+        said = "an FMU of another version"
+        raise InputError(said, path.name, found=about.fmiVersion, expected="2.0")
+    return about
+
+
+def variables(path: Path) -> Iterator[str]:
+    """Yield a line for each input and output of an FMU, and how many variables else there are."""
+    found = described(path).modelVariables
+    for causality in ("input", "output"):
+        for v in (v for v in found if v.causality == causality):
+            start = "" if v.start is None else f" = {v.start}"
+            about = f"{causality:6}  {v.name} [{_unit(v)}]{start}  {v.description or ''}"
+            yield about.rstrip()
+    for causality, count in Counter(v.causality for v in found).items():
+        if causality not in ("input", "output", "independent"):
+            yield f"and {count} of causality {causality}"
+
+
+def _unit(variable: Any) -> str:
+    declared = variable.declaredType
+    return variable.unit or (declared.unit if declared is not None else None) or "1"
 
 
 def _number(text: Any) -> float | None:

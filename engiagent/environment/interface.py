@@ -1,17 +1,20 @@
-"""What runs: anything with named signals that is initialised, reset and stepped.
+"""What runs, and what drives it: modules that are initialised, reset and stepped.
 
 A site of our own physics, an FMU and whatever comes next answer the same three calls, so that a
-controller, a recorder or a closed loop does not know which of them it drives.
+controller, a recorder or a closed loop does not know which of them it drives. Controllers and
+disturbances, which set the inputs of a plant, answer them as well.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from types import SimpleNamespace
+from typing import Any, Final, Literal, Protocol
 
-from engiagent.errors import InputError
+from engiagent.errors import EngiagentError, InputError
 from engiagent.io.plainyaml import loads_yaml
 from engiagent.plant.source import FormError
 from engiagent.plant.values import Quantity, pieces
@@ -57,6 +60,60 @@ class Runs(Protocol):
     def step(self, inputs: Values) -> dict[str, float]:
         """Advance by a step and return what is known at its end: states and observations."""
         ...
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a controller or a disturbance knows at the start of a step."""
+
+    # step, seconds: the number of the step from 0, and the length of all of them. [s]
+    step: int
+    seconds: float
+    clock: float  # seconds since midnight at its start, by the clock on the wall
+    # the last value of every signal that is known: states as they are now, observations of the step
+    # before, disturbances of this one where something gives them
+    seen: Values
+
+
+class Drives(Protocol):
+    """What sets inputs of a plant: a controller, or a disturbance as weather and occupancy.
+
+    Those that remember nothing inherit the first two calls.
+    """
+
+    def initialize(self, seconds: float) -> None:
+        """Take the length of all steps. [s]."""
+        return
+
+    def reset(self, seed: int = 0) -> None:
+        """Return to what it was before the first step; ``seed`` is that of chance."""
+        return
+
+    def step(self, now: Moment) -> Values:
+        """Return the values of inputs in a step; those that it leaves out keep their defaults."""
+        ...
+
+
+Controller = Drives | Callable[[Moment], Values]
+"""A function that remembers nothing is one as well."""
+
+
+CALLS: Final = ("initialize", "reset", "step")
+
+
+def driving(part: Any) -> Drives:
+    """Return a controller or a disturbance with its three calls; InputError names what it lacks."""
+    lacking = [name for name in CALLS if not callable(getattr(part, name, None))]
+    found = "a class" if isinstance(part, type) else f"no {', '.join(lacking)}"
+    if found == "no ":
+        driver: Drives = part
+        return driver
+    if callable(part) and len(lacking) == len(CALLS) and not isinstance(part, type):
+        calls = {"initialize": lambda seconds: None, "reset": lambda seed=0: None, "step": part}
+        return SimpleNamespace(**calls, function=part)
+    said = f"{getattr(part, '__name__', type(part).__name__)} cannot set inputs"
+    expected = "an object with initialize, reset and step, or a function of the moment"
+    raise InputError(said, found=found, expected=expected)
 
 
 def between(source: str, target: str) -> tuple[float, float]:
@@ -117,6 +174,35 @@ def read_yaml(path: Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read it: {error}", str(path)) from None
     return loads_yaml(text, path.name)
+
+
+def is_place(place: str) -> bool:
+    """Return whether this is no file but a place in a module, as ``module:name``, or simulator."""
+    return ":" in place and not Path(place).exists()
+
+
+def imported(place: str, expected: str) -> Any:
+    """Return what stands at ``module:name``, of a class an object; InputError if there is none."""
+    module, _, name = place.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"there is no plant or rule {place}: {error}", expected=expected) from None
+    return found() if isinstance(found, type) else found
+
+
+@contextmanager
+def of_user(part: Any) -> Iterator[None]:
+    """Say which function or object of the user an error is of, in whatever it stands."""
+    for within in ("function", "plant", "plant"):
+        part = getattr(part, within, part)
+    own = part if hasattr(part, "__name__") else type(part)
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, EngiagentError) or own.__module__.startswith("engiagent."):
+            raise
+        raise InputError(f"{own.__name__} raised {type(error).__name__}: {error}") from error
 
 
 @contextmanager

@@ -15,10 +15,22 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.elements import ExpressionDef, VariableDef
 from engiagent.blueprint.timeaxis import TimeAxis
-from engiagent.environment.interface import Runs, Signal, Values, between, element_name
+from engiagent.environment.interface import (
+    Controller,
+    Drives,
+    Moment,
+    Runs,
+    Signal,
+    Values,
+    between,
+    driving,
+    element_name,
+    of_user,
+)
 from engiagent.errors import InputError
 from engiagent.io.files import write_atomic
 from engiagent.io.jsontext import dumps_canonical
+from engiagent.plant.source import nearest
 from engiagent.run.folder import BLUEPRINT, SIMULATED, SIMULATION
 from engiagent.solvers.arrays import AnySolution, NamedArray, SolutionArrays
 from engiagent.solvers.solution import save_solution
@@ -35,30 +47,25 @@ SCHEMA = "engiagent-simulation/1"
 DATA = "data.csv"
 
 
-@dataclass(frozen=True)
-class Moment:
-    """What a controller knows at the start of a step."""
-
-    # step, seconds: the number of the step from 0, and the length of all of them. [s]
-    step: int
-    seconds: float
-    clock: float  # seconds since midnight at its start, by the clock on the wall
-    # the last value of every signal that is known: states as they are now, observations of the step
-    # before, disturbances of this one where a series has them
-    seen: Values
-
-
-Controller = Callable[[Moment], Values]
-"""From a moment to the values of inputs; those that it leaves out keep their defaults."""
-
-
-@dataclass(frozen=True)
-class Forcing:
+@dataclass
+class Forcing(Drives):
     """Series that are given: values by input, held from each of their times [s], from 0 on."""
 
     times: Floats
     values: Mapping[str, Floats] = field(default_factory=dict)
     begins: TimeAxis | None = None
+    steps: int = field(default=0, init=False)  # for how many steps they last
+    _means: Mapping[str, list[float]] = field(default_factory=dict, init=False, repr=False)
+
+    def initialize(self, seconds: float) -> None:
+        """Take the means over steps of a length. [s]."""
+        self.steps = int((self.duration or seconds) // seconds + 1e-9)
+        along = self.along(self.steps, seconds) if self.steps else {}
+        self._means = {name: values.tolist() for name, values in along.items()}
+
+    def step(self, now: Moment) -> dict[str, float]:
+        """Return the means over a step."""
+        return {name: values[now.step] for name, values in self._means.items()}
 
     @property
     def duration(self) -> float:
@@ -143,7 +150,7 @@ def run(
     seconds: float,
     controller: Controller | None = None,
     *,
-    forcing: Forcing | None = None,
+    forcing: Controller | None = None,
     begins: TimeAxis | None = None,
     initial: Values | None = None,
     seed: int = 0,
@@ -152,8 +159,9 @@ def run(
     """Run a plant for some steps and return every signal as a series.
 
     ``seconds``: length of a step, from a minute to an hour. [s] ``controller``: what sets inputs;
-    those that it does not set come from ``forcing``, else from defaults. ``begins``: an axis, where
-    the first step begins as its first period does; that of the forcing when None.
+    those that it does not set come from ``forcing``, series or any other disturbance, else from
+    defaults. Both are reset as the plant is. ``begins``: an axis, where the first step begins as
+    its first period does; that of the forcing when None.
 
     Returns a dataset over ``time``, the starts of the steps, and ``instant``, the edges of them:
     states over instants, all else over time, with ``units`` and ``role``; in UTC with a ``zone``.
@@ -162,20 +170,33 @@ def run(
         raise InputError(
             f"{steps} steps of {seconds:g} s", expected="at least 1, from 1 s to an hour long"
         )
-    if forcing is not None and forcing.begins is not None and not (begins and begins.dated):
-        begins = forcing.begins
-    given = {} if forcing is None else forcing.along(steps, seconds)
+    drivers = [driving(part) for part in (forcing, controller) if part is not None]
+    if not (begins and begins.dated):
+        begins = getattr(forcing, "begins", None) or begins
     axis = in_steps(begins, steps, seconds)
     plant.initialize(seconds)
-    seen = plant.reset(initial, seed)
+    for driver in drivers:
+        driver.initialize(seconds)
+        if isinstance(driver, Forcing) and driver.steps < steps:
+            said = f"the series end before {steps} steps of {seconds:g} s do"
+            raise InputError(said, expected=f"at most {driver.steps} steps")
+        driver.reset(seed)
+    with of_user(plant):
+        seen = plant.reset(initial, seed)
     first, rows, sent = dict(seen), [], []
+    foresee: Callable[[], Values] = getattr(plant, "ahead", dict)
+    inputs = [name for name, signal in plant.signals.items() if signal.role in INPUTS]
     for k in range(steps):
-        now = {name: float(values[k]) for name, values in given.items()}
-        if controller is not None:
-            clock = float(axis.local[k] % 86400.0)
-            known = {**seen, **getattr(plant, "ahead", dict)(), **now}
-            now |= controller(Moment(k, seconds, clock, known))
-        seen = plant.step(now)
+        now: dict[str, float] = {}
+        clock, ahead = float(axis.local[k] % 86400.0), dict(foresee())
+        for driver in drivers:
+            with of_user(driver):
+                now |= driver.step(Moment(k, seconds, clock, {**seen, **ahead, **now}))
+        odd = next((name for name in now if name not in inputs), None)
+        if odd is not None:
+            raise InputError(f"there is no input {odd!r}", expected=nearest(odd, inputs))
+        with of_user(plant):
+            seen = plant.step(now)
         rows.append(seen)
         sent.append(now)
         if on_step is not None:

@@ -7,7 +7,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from engiagent.environment.interface import Runs, Signal, Values, amount, between, ours, read_yaml
+from engiagent.environment.interface import (
+    CALLS,
+    Runs,
+    Signal,
+    Values,
+    amount,
+    between,
+    imported,
+    ours,
+    read_yaml,
+)
 from engiagent.errors import EngiagentError, InputError
 from engiagent.plant.source import nearest
 from engiagent.units.unit import UnitError, parse_unit
@@ -324,17 +334,37 @@ def simulated(place: str) -> tuple[str, Path] | None:
     return (kind, Path(name)) if colon and kind in SIMULATORS else None
 
 
+def opened(place: str, signals: Signals | None) -> Any:
+    """Return the plant at ``fmu:FILE``, ``energyplus:FILE`` or ``module:name``.
+
+    The last may be a function that answers a plan. Raises InputError when there is none, or it is
+    neither that nor a plant with all its calls.
+    """
+    other = simulated(place)
+    if other is not None:
+        return open_simulated(*other, signals)
+    expected = "signals, initialize, reset and step; or a function (state, controls, disturbances)"
+    found = imported(place, f"module:name of a plant with {expected}")
+    lacking = ", ".join(name for name in ("signals", *CALLS) if not hasattr(found, name))
+    if lacking and (signals is not None or not callable(found)):
+        raise InputError(f"{place} has no {lacking}", expected=f"{expected}, without --signals")
+    return found if signals is None else Connected(found, signals)
+
+
 def open_simulated(kind: str, path: Path, signals: Signals | None) -> Connected:
     """Return a plant of a simulator under the names of a file of signals.
 
     Raises InputError without signals, and when a file, a variable or a setting does not fit.
     """
-    if signals is None:
-        raise InputError(f"a plant {kind}:FILE needs names", expected="--signals FILE")
     if kind == "fmu":  # both are extras, and slow to import
-        from engiagent.environment.fmu import Fmu
+        from engiagent.environment.fmu import Fmu, variables
 
+        if signals is None:
+            expected = "\n  ".join(["--signals FILE, with some of these:", *variables(path)])
+            raise InputError("an FMU needs names", path.name, expected=expected)
         unit: Runs = Fmu(path, signals)
+    elif signals is None:
+        raise InputError(f"a plant {kind}:FILE needs names", expected="--signals FILE")
     else:
         from engiagent.environment.energyplus import EnergyPlus
 

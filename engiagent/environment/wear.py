@@ -56,7 +56,6 @@ class Fading:
                 raise InputError(said, expected=nearest(name, batteries))
         self.ageing = ageing
         self._full = {name: batteries[name].need("energy_capacity") for name in ageing}
-        self.lost = dict.fromkeys(self._full, 0.0)
 
     def start(self, state: Mapping[str, float]) -> None:
         """Begin a run with new batteries, from the contents by full port name. [kWh]."""

@@ -32,7 +32,10 @@ from engiagent.study import Setting, Study, asked, run_study
 from engiagent.verify.certificate import Certificate
 
 _OF_A_STUDY: Final = ("method", "points", "width")
-_OF_A_LOOP: Final = ("horizon", "plant", "signals", "actual", "measured", "limits", "end", "blocks")
+_OF_A_LOOP: Final = (
+    *("horizon", "plant", "signals", "actual", "forecast_errors", "measured"),
+    *("limits", "end", "blocks"),
+)
 
 
 def expanded(blueprint: Blueprint) -> Blueprint:

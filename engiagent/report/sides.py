@@ -210,6 +210,10 @@ def _parts(run: Run) -> dict[str, dict[str, Shown]]:
     if run.blueprint is None:
         return found
     for item in run.blueprint.core.parameters:
+        about = mapping(item.source_reference)
+        computed = about.get("kind") == "derived" and isinstance(item.value, str)
+        if computed or item.name.endswith("__measured"):
+            continue  # a component's own, from what differs already
         unit, value = words.unit(item.unit), model.shown_value(item, run.elaboration)
         text = f"{value}\u00a0{unit}" if unit else value
         found["parameter"][item.name] = text, _values(run, item.name)

@@ -364,6 +364,13 @@ class Simulation:
                 raise ParameterError(f"{name}: {error}") from error
         self._state = state
 
+    def put(self, values: Values) -> None:
+        """Replace states by full name, as of a measurement."""
+        self._state = {
+            name: {key: values.get(f"{name}.{key}", value) for key, value in own.items()}
+            for name, own in self._current().items()
+        }
+
     def state(self) -> dict[str, float]:
         """Return all states by full name."""
         return {f"{name}.{key}": v for name, s in self._current().items() for key, v in s.items()}

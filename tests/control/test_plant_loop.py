@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from scipy.optimize import linprog
 from engiagent import Blueprint, Site
 from engiagent.cli.app import app
 from engiagent.control.assessment import broken_limits, prediction_errors
+from engiagent.control.horizon import MEMORY, forecasts_that_err
 from engiagent.environment.environment import Environment
+from engiagent.environment.signals import Signals, opened
 from engiagent.errors import InputError
 from engiagent.text import corpus_root
 
@@ -202,7 +205,7 @@ def test_a_corpus_problem_runs_as_a_loop(name: str, steps: int) -> None:
     ("given", "said"),
     [
         ({"steps": 48}, "need data of 71 periods"),
-        ({"plant": "nothing"}, "module:function"),
+        ({"plant": "nothing"}, "module:name"),
         ({"plant": "no_such_module:answer"}, "no plant"),
         ({"plant": lambda *_: {}}, "does not answer with its states"),
         ({"plant": lambda *_: 1 / 0}, "ZeroDivisionError"),
@@ -329,7 +332,7 @@ def test_figures_that_are_too_good_by_heat_that_nothing_made_say_so(tmp_path: Pa
     assert note.startswith(f"against thermostat: {lacks:.4g} kWh (up to 2.8 kW) were taken")
 
 
-def test_what_is_estimated_although_it_is_shown_is_said(tmp_path: Path) -> None:
+def test_an_estimate_without_a_deviation_is_the_reading(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(HOUSE)
     (tmp_path / "signals.yaml").write_text(
         "inputs: {pump.electric_power: pump.electric_power}\n"
@@ -339,7 +342,7 @@ def test_what_is_estimated_although_it_is_shown_is_said(tmp_path: Path) -> None:
     given = ["--plant", "environment", "--signals", tmp_path / "signals.yaml", "--steps", "2"]
     found = told(tmp_path / "plan.yaml", *given, "--out", tmp_path / "out")
     (note,) = (note for note in found["notes"] if "estimated" in note)
-    assert "zone.living.temperature: not used" in note
+    assert "no reading has a deviation" in note
 
 
 def test_where_the_plan_answers_nothing_is_off_and_nothing_broken() -> None:
@@ -404,3 +407,142 @@ def test_no_steps_are_refused(steps: int) -> None:
         depot().control(steps, progress=False)
     with pytest.raises(InputError, match="at least 1"):
         Environment(depot()).run(steps=steps)
+
+
+BENCH = """
+import numpy as np
+from engiagent.environment.interface import Signal
+
+
+def answer(state, controls, disturbances):
+    room = state["zone.living.temperature"]
+    assert room > 0
+    target = disturbances["living.ambient_temperature"] + 5 * 3 * controls["pump.electric_power"]
+    return {"zone.living.temperature": target + (room - target) * np.exp(-1 / 12)}
+
+
+class Bench:
+    signals = {"heater": Signal("kW", "action", 0.0), "sensor": Signal("degC", "state")}
+
+    def initialize(self, seconds):
+        self.hours = seconds / 3600
+
+    def reset(self, initial=None, seed=0):
+        self.chance, self.room, self.truth = np.random.default_rng(seed), 20.5, [20.5]
+        return {"sensor": self.room}
+
+    def step(self, inputs):
+        target = 2 + 15 * inputs["heater"] + 0.4 * self.chance.normal()
+        self.room = target + (self.room - target) * np.exp(-self.hours / 15)
+        self.truth.append(self.room)
+        return {"sensor": self.room + 0.4 * self.chance.normal()}
+
+
+class Rule:
+    def initialize(self, seconds): ...
+
+    def reset(self, seed=0):
+        self.on = False
+
+    def step(self, now):
+        room = now.seen["zone.living.temperature"]
+        self.on = room < 21 if self.on else room < 20.5
+        return {"pump.electric_power": 1.5 * self.on}
+"""
+
+
+def test_a_function_of_python_answers_plans_rules_and_simulations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The room of the function loses more than that of the plan, by rules as in the loop."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "bench", raising=False)
+    (tmp_path / "plan.yaml").write_text(HOUSE)
+    (tmp_path / "bench.py").write_text(BENCH)
+    rivals = ["--against", "bench:Rule", "--against", "thermostat"]
+    told("plan.yaml", "--plant", "bench:answer", "--steps", 8, *rivals, "--out", "loop", code=1)
+    words = ["plan.yaml", "--plant", "bench:answer", "--controller", "bench:Rule", "--out", "run"]
+    done = CliRunner().invoke(app, ["simulate", *words, "--steps", "8"])
+    assert done.exit_code == 0, done.output
+    for path in ("loop/against-bench:Rule.csv", "run/data.csv"):
+        rows = list(csv.DictReader((tmp_path / path).read_text().splitlines()))
+        assert len(rows) == 8
+        room = 20.5
+        for row in rows:
+            assert float(row["zone.living.temperature [degC]"]) == pytest.approx(room)
+            power = float(row["pump.electric_power [kW]"])
+            assert float(row["grid.import [kW]"]) == pytest.approx(power)
+            room = 2 + 15 * power + (room - 2 - 15 * power) * np.exp(-1 / 12)
+    for words, said in (
+        (["simulate", "bench:answer"], "PLANT.yaml --plant FUNCTION"),
+        (["simulate", "bench:Rule"], "bench:Rule has no signals; expected signals, initialize"),
+        (["simulate", "bench:Bench", "--steps", "2"], "Bench raised KeyError: 'heater'"),
+        (["control", "plan.yaml", "--plant", "bench:other"], "no attribute 'other'"),
+    ):
+        done = CliRunner().invoke(app, [*words, "--out", "wrong"])
+        assert done.exit_code == 2, done.output
+        assert said in done.output
+
+
+def test_noisy_readings_of_all_states_are_filtered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "bench", raising=False)
+    (tmp_path / "bench.py").write_text(BENCH)
+    (tmp_path / "plan.yaml").write_text(HOUSE)
+    (tmp_path / "signals.yaml").write_text(
+        "inputs: {pump.electric_power: heater}\n"
+        "outputs: {zone.living.temperature: {from: sensor, deviation: 0.4 K}}\n"
+        "estimated: {zone.living.temperature: 0.03 K}\n"
+    )
+    plant: Any = opened("bench:Bench", Signals.load(tmp_path / "signals.yaml"))
+    loop = Site.load(tmp_path / "plan.yaml").control(24, plant=plant, progress=False)
+    assert loop.plant is not None
+    truth = np.array(plant.plant.truth)[1:]
+    read = loop.plant["zone.living.temperature"].values[1:]
+    known = np.append(loop.log["living_temperature__measured"].values, [*loop.state.values()])[1:]
+    assert np.std(known - truth) < 0.5 * np.std(read - truth)
+    assert any("from readings and the plan: zone.living" in note for note in loop.notes)
+
+
+def test_forecasts_err_by_a_stated_amount_that_grows_with_the_lead() -> None:
+    sigma, lead = 3.0, np.arange(24)
+    given: Any = {"horizon": 24, "end": "repeat", "progress": False}
+    loop = depot().control(2, **given)
+    (own,) = (name for name in loop.runner.forecasts if name.startswith("depot"))
+    forecast = forecasts_that_err(loop.runner, {own: "3 kW"}, 1500, seed=7)
+    came = np.array([loop.runner.forecasts[own].window(k, "repeat") for k in range(1500)])
+    off = np.array([forecast(k)[own] for k in range(1500)]) - came
+    spread = sigma * np.sqrt(1 - np.exp(-2 * lead / MEMORY))
+    assert off.std(axis=0) == pytest.approx(spread, rel=0.15)
+    # A step later the shock that came is known, and what is still to come is off as before.
+    fade = np.exp(-lead[:23] / MEMORY)
+    assert off[0, 1:] - off[1, :-1] == pytest.approx(off[0, 1] * fade)
+    errors = {"forecast_errors": {"living.ambient_temperature": "2 K"}}
+    one, again, other = (
+        house().control(8, **given, **errors, seed=seed).cost for seed in (1, 1, 2)
+    )
+    assert one == again != other
+    for wrong, said in (
+        ("2 K", "measure different things"),
+        ("much", "a forecast error: no value"),
+    ):
+        with pytest.raises(InputError, match=said):
+            depot().control(2, **given, forecast_errors={"depot.power": wrong})
+
+
+def test_what_a_loop_leaves_behind_is_controlled_again(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(HOUSE)
+    first = told(tmp_path / "plan.yaml", "--steps", 8, "--horizon", 4, "--out", tmp_path / "one")
+    for k, source in enumerate(("one", "one/blueprint.json")):
+        words = ["--steps", 5, "--horizon", 4, "--out", tmp_path / f"again{k}"]
+        again = told(tmp_path / source, *words)
+        assert again["steps"] == 5
+        assert again["objective"]["value"] < first["objective"]["value"]
+    done = CliRunner().invoke(
+        app, ["runs", "compare", *(str(tmp_path / n) for n in ("one", "again0"))]
+    )
+    assert "__measured" not in done.output
+    assert "coldest" not in done.output

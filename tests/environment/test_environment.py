@@ -19,7 +19,7 @@ from engiagent.cli.app import app
 from engiagent.environment.building import CHARGING
 from engiagent.environment.controllers import by_rules, ruled
 from engiagent.environment.environment import BALANCE, Environment
-from engiagent.environment.interface import Signal
+from engiagent.environment.interface import Moment, Signal
 from engiagent.environment.running import Forcing
 from engiagent.environment.signals import Connected, Input, Output, Signals
 from engiagent.errors import InputError
@@ -506,3 +506,61 @@ def test_a_battery_that_ages_holds_less_each_day_and_no_energy_is_lost(tmp_path:
     assert shed == pytest.approx(10 * loss[-1])
     result = CliRunner().invoke(app, ["simulate", "fmu:x.fmu", "--ageing", str(ageing)])
     assert "--ageing needs a plant file" in result.output
+
+
+class Family:
+    """Occupancy that is generated: a disturbance that remembers, and draws by chance."""
+
+    def initialize(self, seconds: float) -> None:
+        self.hours = seconds / 3600
+
+    def reset(self, seed: int = 0) -> None:
+        self.chance, self.here = np.random.default_rng(seed), False
+
+    def step(self, now: Moment) -> dict[str, float]:
+        self.here ^= self.chance.random() < self.hours
+        return {"load.power": 0.4 * self.here}
+
+
+def test_controllers_and_disturbances_are_reset_as_plants_are(quarter: Environment) -> None:
+    tree = {
+        "radiator.heat": {
+            "thermostat": "zone.hall.temperature",
+            "between": ["15 degC", "22 degC"],
+            "on": "8 kW",
+        },
+        "battery.charge": {"levels": ["1 kW", "2 kW", "3 kW"], "hold": "1 h"},
+    }
+    rules, family = by_rules(tree, quarter.signals), Family()
+    # Between its limits the thermostat stays as it was: on, after the first run.
+    first, again = (quarter.run(rules, 24, 900, forcing=family) for _ in range(2))
+    other = quarter.run(rules, 24, 900, forcing=family, seed=1)
+    assert first.identical(again)
+    assert first["radiator.heat"].values[[0, -1]].tolist() == [0.0, 8.0]
+    assert set(first["load.power"].values) == {0.0, 0.4}
+    for name in ("load.power", "battery.charge"):
+        assert not other[name].equals(first[name])
+
+
+class Forgetful:
+    def initialize(self, seconds: float) -> None: ...
+    def step(self, now: Moment) -> None: ...
+
+
+def lost(now: Moment) -> Any:
+    return {"radiator.heat": now.seen["outside"]}
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (Forgetful(), "Forgetful cannot set inputs; found no reset"),
+        (Family, "Family cannot set inputs; found a class"),
+        (lost, "lost raised KeyError: 'outside'"),
+        (lambda now: {"radiator.heet": 1}, "no input 'radiator.heet'; expected 'radiator.heat'"),
+        (lambda now: 3, "raised TypeError"),
+    ],
+)
+def test_what_sets_no_inputs_is_named(quarter: Environment, part: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        quarter.run(part, 2)

@@ -1,5 +1,6 @@
 """An FMU runs as its equations do, its overrides are seen to act, and a plan controls it."""
 
+import csv
 import math
 import shutil
 import subprocess
@@ -10,9 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.integrate import solve_ivp
 
 from engiagent import Site
+from engiagent.cli.app import app
 from engiagent.control import ClosedLoop
 from engiagent.environment.fmu import Fmu
 from engiagent.environment.signals import Connected, Signals, open_simulated
@@ -228,3 +231,21 @@ def test_model_exchange_is_integrated_through_changes_of_inputs_and_events_of_ti
     two = after(after(one, 10.0, 600.0), 15.0, 600.0)  # the heater joins at 1800 s
     assert found == pytest.approx([one, two, after(two, 15.0, 1200.0)], abs=1e-4)
     plant.close()
+
+
+def test_variables_are_listed_where_names_are_missing(house: Path) -> None:
+    done = CliRunner().invoke(app, ["simulate", f"fmu:{house}"])
+    assert done.exit_code == 2
+    for line in ("input   oveQ_u [1] = 0", "output  reaT_y [1]", "and 5 of causality parameter"):
+        assert line in done.output
+
+
+def test_the_own_control_of_an_fmu_is_a_baseline(site: Path) -> None:
+    """It holds 21 °C; the plan lets the air cool to the 20 °C that are asked for."""
+    plan, plant = str(site / "house.yaml"), f"fmu:{site / 'House.fmu'}"
+    given = ["--signals", str(site / "signals.yaml"), "--against", "default", "--steps", "8"]
+    out = ["--out", str(site / "loop")]
+    done = CliRunner().invoke(app, ["control", plan, "--plant", plant, *given, *out])
+    assert done.exit_code < 2, done.output
+    rows = list(csv.DictReader((site / "loop/against-default.csv").read_text().splitlines()))
+    assert all(20.5 < float(row["house.air.temperature [degC]"]) < 21.5 for row in rows)

@@ -22,7 +22,7 @@ import numpy as np
 from engiagent.blueprint.timeaxis import parse_step
 from engiagent.environment.controllers import by_rules, joined, ruled
 from engiagent.environment.environment import Environment
-from engiagent.environment.running import Controller
+from engiagent.environment.interface import Controller, driving
 from engiagent.errors import InputError
 from engiagent.io.files import open_inside, packaged_yaml, write_atomic
 from engiagent.io.plainyaml import dump_yaml
@@ -281,9 +281,8 @@ class Plant:
 
 def _of_systems(controller: Controller, systems: set[str]) -> Controller:
     """Return a controller that sets inputs of some systems alone."""
-    return lambda now: {
-        name: value for name, value in controller(now).items() if name.partition(".")[0] in systems
-    }
+    whole = driving(controller).step
+    return lambda now: {n: v for n, v in whole(now).items() if n.partition(".")[0] in systems}
 
 
 def write_plant(plant: Plant, folder: Path) -> Environment:
