@@ -115,9 +115,9 @@ def identify(
     folder = out or Path("runs") / f"identify-{data.stem}"
     refuse_used(folder, force)
     columns = {role: name for role, name in roles.items() if name is not None}
-    if apply is not None and (residual or template):
-        raise InputError("--apply finds nothing anew", expected="no --residual, no --template")
     if apply is not None:
+        if residual or template:
+            raise InputError("--apply fits nothing", expected="no --residual, no --template")
         return _apply(apply, data, columns, zone, folder, as_json)
     if model in MACHINES:
         return _machine(data, model, columns, template, folder, as_json)
@@ -139,9 +139,8 @@ def identify(
         plant = plantfile.plant_text(found, text, str(template or ""))
         refused = _write(folder, {**beside, PLANT: plant, INPUTS: plantfile.inputs_csv(found)})
         if (learnt := found.residual) is not None and learnt.is_kept:
-            origin = {"file": measurements.file, "sha256": measurements.sha256, "kind": learnt.kind}
-            function = {**origin, "function": asdict(learnt.function)}
-            _write(folder, {RESIDUAL: dumps_canonical(function)})
+            kept = {"sha256": measurements.sha256, "function": asdict(learnt.function)}
+            _write(folder, {RESIDUAL: dumps_canonical(kept)})
         found = replace(found, notes=(*found.notes, *refused))
     _write(folder, {RECORD: dumps_canonical(found.to_dict()), PAGE: page(found)})
     _say(found, folder)

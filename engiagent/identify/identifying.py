@@ -167,6 +167,9 @@ def identify(
     # The first that is known, else the first of all; the smallest structure extends none.
     best, sure, unknown = min(useful, key=lambda found: bool(found[2]))
     notes = (*measurements.notes, *_notes(best, measurements, sure))
+    if best.fit.model.structure.within and any("as well" in why for why in unknown.values()):
+        fewer = " or ".join(best.fit.model.structure.within)
+        notes = (*notes, f"a smaller structure may be known: --model {fewer}")
     found = Identified(
         measurements,
         best.fit,
@@ -235,11 +238,10 @@ def _unknown(found: Fit, sure: Sequence[Estimate], data: Measurements) -> dict[s
         return {
             p.name: why for p in found.model.parameters if p.kind in ("capacitance", "resistance")
         }
-    result = {
-        f"{ROOM}.{d.name}": f"{dull[d.series]}, which cannot be told from a wall"
-        for d in data.drivers
-        if d.is_leak and d.series in dull
-    }
+    result = {}
+    for driver in data.drivers:
+        if driver.is_leak and driver.series in dull:
+            result[f"{ROOM}.{driver.name}"] = f"{dull[driver.series]}, as walls are"
     for e, parameter in zip(sure, found.model.parameters, strict=True):
         # A coefficient may be as good as nothing; a capacity or a resistance may not.
         is_small = e.low == 0 and parameter.kind in ("capacitance", "resistance")

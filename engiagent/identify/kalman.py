@@ -78,38 +78,35 @@ def _inputs(model: Model, record: Record) -> Floats:
     return np.hstack((record.inputs, ones))
 
 
-def _winds(model: Model, record: Record) -> tuple[Floats, Floats]:
-    """Return levels of the wind (l,), and by how much each counts in a period, shape (N, l)."""
-    if model.leak is None:
-        return np.zeros(1), np.ones((len(record.inputs), 1))
-    wind = np.where(record.whole, record.inputs[:, model.leak], 0.0)
-    levels = np.unique(wind[record.whole])
-    if len(levels) > LEVELS:
-        levels = np.linspace(levels[0], levels[-1], LEVELS)
-    return levels, np.column_stack([np.interp(wind, levels, row) for row in np.eye(len(levels))])
-
-
 def mean_wind(model: Model, record: Record) -> float:
     """Return the mean of what lets air leak in, 0 where nothing does."""
     return 0.0 if model.leak is None else float(np.nanmean(record.inputs[:, model.leak]))
 
 
+def _discrete(model: Model, theta: Array, record: Record) -> list[Array]:
+    """Return what levels of wind count in each period, (N, l), and steps, (l, m, n, n), at each."""
+    wind = np.full(len(record.inputs), mean_wind(model, record))
+    if model.leak is not None:
+        wind = np.where(record.whole, record.inputs[:, model.leak], wind)
+    levels = np.unique(wind)
+    if len(levels) > LEVELS:
+        levels = np.linspace(levels[0], levels[-1], LEVELS)
+    weights = np.column_stack([np.interp(wind, levels, row) for row in np.eye(len(levels))])
+    found = [model.discrete(theta, record.hours, level) for level in levels]
+    return [weights, *(np.array([parts[k] for parts in found]) for k in range(4))]
+
+
 def _single(model: Model, theta: Floats, record: Record) -> tuple[Floats, Floats]:
     """Return by period the transition (N, n, n) of one vector (p,), and what inputs add (N, n)."""
-    levels, weights = _winds(model, record)
-    found = [model.discrete(theta[None], record.hours, wind) for wind in levels]
-    transition, response = (
-        np.einsum("kl,lij->kij", weights, [parts[place][0] for parts in found]) for place in (0, 1)
-    )
+    weights, *parts = _discrete(model, theta[None], record)
+    transition, response = (np.einsum("kl,lij->kij", weights, part[:, 0]) for part in parts[:2])
     return transition, np.einsum("kij,kj->ki", response, _inputs(model, record))
 
 
 def filtered(model: Model, theta: Array, record: Record) -> Filtered:
     """Run the filter for vectors of shape (m, p)."""
-    levels, weights = _winds(model, record)
-    found = [model.discrete(theta, record.hours, wind) for wind in levels]
-    steps, responses, noises = (np.array([parts[k] for parts in found]) for k in range(3))
-    transition, _, noise, sensor = found[0]
+    weights, steps, responses, noises, (sensor, *_) = _discrete(model, theta, record)
+    transition, noise, is_steady = steps[0], noises[0], len(steps) == 1
     whole = record.whole
     given = np.where(whole[:, None], _inputs(model, record), 0.0)
     driven = np.einsum("kl,kj,lmij->kmi", weights, given, responses, optimize=True)
@@ -157,11 +154,11 @@ def filtered(model: Model, theta: Array, record: Record) -> Filtered:
         else:
             after = spread
         states[k] = state
-        if len(levels) > 1:
+        if not is_steady:
             transition, noise = (np.einsum("l,l...->...", weights[k], x) for x in (steps, noises))
         state = (transition @ state[:, :, None])[:, :, 0] + driven[k]
         following = transition @ after @ transition.swapaxes(1, 2) + noise
-        settled = bool(seen[k] and k % 4 == 0 and len(levels) == 1) and _same(spread, following)
+        settled = bool(seen[k] and k % 4 == 0 and is_steady) and _same(spread, following)
         spread, k = following, k + 1
     return Filtered(innovation, variance, states)
 

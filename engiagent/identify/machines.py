@@ -5,11 +5,8 @@ r"""Maps of heat pumps and chillers from power, output and temperatures, as thei
 with :math:`y` the coefficient of performance of a heat pump, over source and sink, or the power
 over cooling of a chiller, over leaving and entering water, and :math:`r` the part load. Of no
 curve, straight lines and squares those are taken that Akaike's criterion bears out; a temperature
-that hardly changed tells of no slope, and a note says so.
-
-The capacity by temperatures is that of periods at full load, which a column marks, or which stand
-out: a surface that few outputs exceed, as of asymmetric least squares, leads to the level near it
-at which most lie. Where a band as wide below it holds half as many or more, none stand out.
+that hardly changed tells of no slope, and a note says so. The capacity over temperatures is fitted
+likewise, to the periods at full load, which a column marks.
 """
 
 from dataclasses import dataclass
@@ -37,7 +34,6 @@ _RUNNING: Final = 0.05
 _OUTLYING: Final = 6.0
 _LEAST: Final = 30
 _FULL: Final = 0.99
-_ROUNDS: Final = 20
 _EXACT: Final = 1e-3
 """Relative error below which no curve is worth another coefficient."""
 
@@ -48,7 +44,7 @@ class MachineMap:
 
     machine: str
     rated: float
-    # factor on it by temperatures with its deviations; None where no full load was recognised
+    # factor on it by temperatures with its deviations; None where no full load was marked
     capacity: tuple[Floats, Floats] | None
     # surface, sigma: the six coefficients of EnergyPlus, and their standard deviations
     surface: Floats
@@ -122,13 +118,16 @@ def machine_map(
             still = f"constant ({temperature.mean():.3g} degC)" if is_known else "not measured"
             notes.append(f"the {name} was {still}: no slope by it")
             shapes = [[k for k in shape if k not in gone] for shape in shapes]
-    level = np.full_like(q, rated)
-    capacity = _capacity(q, columns, shapes, None if full is None else full[runs] >= _FULL)
-    if capacity is not None:
-        level = np.column_stack(columns) @ capacity[0]
-        rated = float(level[capacity[2]].mean())
+    level, capacity = np.full_like(q, rated), None
+    if full is not None and (at_full := full[runs] >= _FULL).sum() >= _LEAST:
+        fits = [_fitted(q, columns, shape, np.ones_like(q), 0, at_full) for shape in shapes]
+        _, surface, sigma, *_ = min(fits, key=lambda f: f[0])
+        level = np.column_stack(columns) @ surface
+        rated = float(level[at_full].mean())
+        capacity = surface / rated, sigma / rated
     else:
-        notes.append("full load does not stand out: capacity by temperatures cannot be known")
+        expected = f"--full-load, 1 in {_LEAST} periods or more"
+        notes.append(f"capacity by temperatures cannot be known without {expected}")
     r = q / level
     loads = (0, 1, 2) if np.ptp(r) > 0.3 else (0,)
     good = np.ones(len(x), dtype=bool)
@@ -142,37 +141,9 @@ def machine_map(
     ranges = tuple((float(t[good].min()), float(t[good].max())) for t in (x, y))
     rms, used = float(np.sqrt(np.mean(error[good] ** 2))), int(good.sum())
     left_out = len(good) - used
-    factor = capacity and (capacity[0] / rated, capacity[1] / rated)
     return MachineMap(
-        machine, rated, factor, surface, sigma, load, rms, used, left_out, ranges, tuple(notes)
+        machine, rated, capacity, surface, sigma, load, rms, used, left_out, ranges, tuple(notes)
     )
-
-
-def _capacity(
-    q: Floats, columns: list[Floats], shapes: list[list[int]], full: Any
-) -> tuple[Floats, Floats, Any] | None:
-    """Return the largest output by temperatures, its deviations, and the periods at full load."""
-    is_marked, weight = full is not None, np.ones_like(q)
-    if not is_marked:
-        plane = np.column_stack([columns[k] for k in shapes[1]])
-        for _ in range(_ROUNDS):
-            top = plane @ np.linalg.lstsq(plane * weight[:, None], q * weight, rcond=None)[0]
-            weight = np.where(q > top, 1.0, 0.15)
-        counts, ends = np.histogram(q / top, np.arange(0.8, 1.2, 0.01))
-        full = np.abs(q / top - ends[np.argmax(counts)] - 0.005) < 0.02
-    for _ in range(_ROUNDS):
-        if full.sum() < _LEAST:
-            return None
-        fits = [_fitted(q, columns, shape, np.ones_like(q), 0, full) for shape in shapes]
-        _, surface, sigma, *_ = min(fits, key=lambda f: f[0])
-        off = q / (np.column_stack(columns) @ surface) - 1
-        if is_marked:
-            return surface, sigma, full
-        width = 3 * np.clip(1.4826 * np.median(np.abs(off[full])), 0.002, 0.02)
-        full = np.abs(off) < width
-    below = (off <= -width) & (off > -3 * width)
-    stands_out = below.sum() < full.sum() / 2 and (off >= width).mean() < 0.02
-    return (surface, sigma, full) if stands_out else None
 
 
 def _fitted(

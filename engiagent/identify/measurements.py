@@ -33,8 +33,14 @@ ROLES: Final = {
 }
 """What a column may be, with the unit that it is brought to."""
 REQUIRED: Final = ("temperature", "ambient", "heat")
-LEAKS: Final = {"wind": ("infiltration", "kW/K per m/s"), "air_change": ("air", "kWh/K")}
-"""By what lets air leak in, the name and the unit of its coefficient."""
+DRIVERS: Final = {
+    "solar": ("aperture", "m2"),
+    "gains": ("gains", "1"),
+    "wind": ("infiltration", "kW/K per m/s"),
+    "air_change": ("air", "kWh/K"),
+}
+"""Columns by their role, with the name and the unit of the coefficient of each."""
+LEAKS: Final = ("wind", "air_change")
 _LEAST: Final = 50
 Instants = npt.NDArray[np.int64]
 
@@ -84,24 +90,19 @@ def read_measurements(
     no regular step where none is given, too little that was measured.
     """
     _require(path, columns, REQUIRED)
-    if LEAKS.keys() <= columns.keys():
+    if set(LEAKS) <= columns.keys():
         raise InputError("two ways of air", path.name, expected="either --wind or --air-change")
     table, named, begins, hours, known_zone, series = _series(path, columns, zone, step_hours)
     heat = series["heat"] - series.get("cooling", 0.0)
     inputs = [series["ambient"], heat]
     power = float(np.nanmean(np.abs(heat))) or 1.0
     drivers, notes = [], []
-    for role in ("solar", "gains"):
+    lift = abs(float(np.nanmean(series["temperature"] - series["ambient"]))) or 1.0
+    for role, (name, unit) in DRIVERS.items():
         if role in series:
-            size = float(np.nanmax(np.abs(series[role])))
-            name, unit = ("aperture", "m2") if role == "solar" else (role, "1")
-            drivers.append(Driver(role, name, unit, power / (size or 1.0), role == "gains"))
+            size = (float(np.nanmax(np.abs(series[role]))) or 1.0) * (lift if role in LEAKS else 1)
+            drivers.append(Driver(role, name, unit, power / size, role == "gains", role in LEAKS))
             inputs.append(series[role])
-    for role in LEAKS.keys() & series.keys():
-        most = float(np.nanmax(np.abs(series[role]))) or 1.0
-        lift = abs(float(np.nanmean(series["temperature"] - series["ambient"]))) or 1.0
-        drivers.append(Driver(role, *LEAKS[role], power / (lift * most), is_leak=True))
-        inputs.append(series[role])
     record = Record(hours, series["temperature"], np.column_stack(inputs))
     lost = len(begins) - int(record.whole.sum())
     if lost:
@@ -167,7 +168,7 @@ def read_columns(
 def _require(path: Path, columns: Mapping[str, str], needed: tuple[str, ...]) -> None:
     missing = [role for role in needed if role not in columns]
     if missing:
-        options = " ".join(f"--{role.replace('_', '-')} COLUMN" for role in missing)
+        options = " ".join(f"--{role} COLUMN" for role in missing)
         raise InputError(f"not given: {', '.join(missing)}", path.name, expected=options)
 
 

@@ -1,8 +1,4 @@
-"""What was identified as a plant file: zones with their sources, put into a template or alone.
-
-Where air leaks in by the wind, the resistance has the mean of that conductance, for which a plant
-file has no series.
-"""
+"""What was identified as a plant file: zones with their sources, put into a template or alone."""
 
 import json
 import math
@@ -25,6 +21,7 @@ from engiagent.identify.measurements import LEAKS, Instants, read_days
 from engiagent.identify.residual import Learnt
 from engiagent.identify.structures import GAIN, OUTSIDE, ROOM, Floats, resistance_name
 from engiagent.io.files import open_inside
+from engiagent.io.jsontext import dumps_canonical
 from engiagent.io.plainyaml import load_tree
 
 INPUTS, PLANT, RECORD = "inputs.csv", "plant.yaml", "identified.json"
@@ -73,39 +70,39 @@ def other_days(
 ) -> tuple[dict[str, str | bytes], dict[str, Any]]:
     """Return the files of an identified plant for other days, and its record with notes.
 
-    ``path`` has the weather of those days, ``columns`` names its columns where they are others than
-    in the record; further files come from beside it, or else from ``folder``. Raises InputError
-    where ``folder`` has no identified building.
+    ``path`` has their weather, ``columns`` its columns that have other names than in the record;
+    further files come from beside it, or else from ``folder``, which has an identified building.
     """
     about = json.loads(open_inside(folder, RECORD))
     if about.get("schema") != SCHEMA or not about["identified"]:
-        expected = "the folder of an identified building"
-        raise InputError("there is no model to apply", str(folder), expected=expected)
+        raise InputError(
+            "no model to apply", str(folder), expected="that of an identified building"
+        )
     known = {r: n.partition("#")[2].rpartition(" [")[0] for r, n in about["columns"].items()}
     roles = [role for role in ("ambient", "solar", "gains") if role in known]
     known = {role: columns.get(role, known[role].strip('"')) for role in roles}
-    begins, known_zone, series = read_days(path, known, about["step_hours"], zone)
-    files: dict[str, str | bytes] = {RECORD: open_inside(folder, RECORD)}
+    text = open_inside(folder, PLANT).decode()
+    horizon = (document := load_tree(text, PLANT))["horizon"]
+    zone = zone or horizon.get("zone")
+    begins, zone, series = read_days(path, known, about["step_hours"], zone)
+    files: dict[str, str | bytes] = {RECORD: dumps_canonical(about)}
     notes = ["temperatures at the start are those of the plant file"]
     if (about["residual"] or {}).get("kept"):
         files[RESIDUAL] = open_inside(folder, RESIDUAL)
         learnt = Learnt(**json.loads(files[RESIDUAL])["function"])
         inputs = np.column_stack([series[role] for role in learnt.inputs])
-        series["residual"], is_on = learnt.heat(begins, inputs)
+        series["residual"], is_on = learnt.heat(begins, inputs, zone)
         notes.append(f"the residual is on in {is_on.sum()} of {len(begins)} periods")
-    text = open_inside(folder, PLANT).decode()
-    document = load_tree(text, PLANT)
-    horizon = document["horizon"]
     step = duration(horizon["step"], "the step of the horizon")
     most = len(begins) * about["step_hours"] * 3600 / step
     stated = float(horizon.pop("periods", 0) or 86400 * float(horizon.pop("days", 0)) / step)
     horizon.pop("end", None)
-    horizon |= {"start": _stamp(int(begins[0]), known_zone)[:16]}
+    horizon |= {"start": _stamp(int(begins[0]), zone)[:16]}
     horizon |= {"periods": int(min(stated or most, most))}
     for name in set(files_of(text)) - {INPUTS}:
         beside = path.parent if (path.parent / name).is_file() else folder
         files[name] = open_inside(beside, name)
-    files |= {INPUTS: _table(begins, known_zone, series), PLANT: _written(document)}
+    files |= {INPUTS: _table(begins, zone, series), PLANT: _written(document)}
     return files, {**about, "notes": notes}
 
 
@@ -227,13 +224,13 @@ def _shown(found: Identified, name: str) -> tuple[str, str]:
 
 
 def _leaking(found: Identified) -> tuple[str, str]:
-    """Return the room's resistance to the outside at the mean of what lets air in."""
-    series = next(d.series for d in found.measurements.drivers if d.is_leak)
-    known, mean = found[f"{ROOM}.{LEAKS[series][0]}"], mean_wind(found.fit.model, found.fit.record)
-    walls = [1 / e.value for e in found.estimates if e.name == resistance_name(ROOM, OUTSIDE)]
+    """Return the room's resistance at the mean of what lets air in; a plant has no series of it."""
+    driver = next(d for d in found.measurements.drivers if d.is_leak)
+    known, mean = found[f"{ROOM}.{driver.name}"], mean_wind(found.fit.model, found.fit.record)
+    wall = 1 / found.fit.values.get(resistance_name(ROOM, OUTSIDE), np.inf)
     note = f"of it {known.name} {known.low:.4g} to {known.high:.4g} {known.unit}"
-    value = 1 / (sum(walls) + known.value * mean)
-    return f"{value:.4g} K/kW", f"{note} at the mean of the {series}, {mean:.3g}"
+    note += f" at the mean of the {driver.series}, {mean:.3g}"
+    return f"{1 / (wall + known.value * mean):.4g} K/kW", note
 
 
 def _gains(found: Identified) -> str:

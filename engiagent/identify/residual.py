@@ -50,21 +50,19 @@ class Learnt:
 
     inputs: tuple[str, ...]  # the disturbances by their roles
     hours: float  # length of a period
-    zone: str | None  # whose clock it goes by
     # low, high: range of each feature that was fitted
     low: list[float]
     high: list[float]
-    # most, constant: its largest size, and where it begins. [kW]
-    most: float
-    constant: float
+    most: float  # its largest size. [kW]
+    constant: float  # [kW]
     slope: list[float]  # by feature, of a ridge regression. [kW/unit]
     # of each tree its nodes: feature, threshold, left (at most the threshold), right, value [kW]; a
     # leaf has 0 on its left
     trees: list[list[list[float]]]
 
-    def heat(self, begins: Instants, inputs: Floats) -> tuple[Floats, Bools]:
+    def heat(self, begins: Instants, inputs: Floats, zone: str | None) -> tuple[Floats, Bools]:
         """Return the heat of each period [kW], of disturbances (N, d), and where it is not off."""
-        x = features(begins, inputs, self.hours, self.zone)
+        x = features(begins, inputs, self.hours, zone)
         is_on = np.asarray(((x >= self.low) & (x <= self.high)).all(axis=1))
         found = self.constant + sum(_tree(np.array(tree), x) for tree in self.trees)
         if self.slope:
@@ -139,8 +137,8 @@ def learnt(kind: str, found: Fit, data: Measurements, begin: int, seed: int = 0)
         )
         most = float(np.quantile(np.abs(target), BOUND))
         ends = (seen.min(axis=0).tolist(), seen.max(axis=0).tolist(), most)
-        function = Learnt(tuple(names), data.record.hours, data.zone, *ends, *parts)
-        heat, is_on = function.heat(data.begins, inputs[:, outer])
+        function = Learnt(tuple(names), data.record.hours, *ends, *parts)
+        heat, is_on = function.heat(data.begins, inputs[:, outer], data.zone)
         best = refined(model, extended(plain, heat), best.theta, best.outliers, best.optima)
     errors = held_back(best, extended(data.record, heat), begin)
     assert errors is not None  # as there are errors without it
@@ -155,7 +153,7 @@ def extended(record: Record, heat: Floats) -> Record:
 
 
 def features(begins: Instants, inputs: Floats, hours: float, zone: str | None) -> Floats:
-    """Return disturbances (N, d), their means before, and the time of the day, shape (N, f)."""
+    """Return disturbances (N, d), their means before, and the hour by the clock, shape (N, f)."""
     found = [inputs]
     for window in WINDOWS:
         length = max(round(window / hours), 1)
