@@ -85,9 +85,8 @@ def mean_wind(model: Model, record: Record) -> float:
 
 def _discrete(model: Model, theta: Array, record: Record) -> list[Array]:
     """Return what levels of wind count in each period, (N, l), and steps, (l, m, n, n), at each."""
-    wind = np.full(len(record.inputs), mean_wind(model, record))
-    if model.leak is not None:
-        wind = np.where(record.whole, record.inputs[:, model.leak], wind)
+    is_known, column = record.whole & (model.leak is not None), record.inputs[:, model.leak or 0]
+    wind = np.where(is_known, column, mean_wind(model, record))
     levels = np.unique(wind)
     if len(levels) > LEVELS:
         levels = np.linspace(levels[0], levels[-1], LEVELS)
@@ -109,7 +108,8 @@ def filtered(model: Model, theta: Array, record: Record) -> Filtered:
     transition, noise, is_steady = steps[0], noises[0], len(steps) == 1
     whole = record.whole
     given = np.where(whole[:, None], _inputs(model, record), 0.0)
-    driven = np.einsum("kl,kj,lmij->kmi", weights, given, responses, optimize=True)
+    shares = zip(weights.T, responses, strict=True)
+    driven = sum(np.einsum("kj,mij->kmi", given * share[:, None], r) for share, r in shares)
     length, count = len(given), transition.shape[1]
     size, kind = len(theta), np.result_type(theta.dtype, np.float64)
     innovation = np.full((length, size), np.nan, dtype=kind)
