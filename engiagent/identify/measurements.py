@@ -183,7 +183,8 @@ def _column(table: TableFile, role: str, written: str) -> tuple[Floats, str]:
     unit = resolve_unit(unit_text or column.unit_text or ("1" if ROLES[role] == "1" else ""))
     if unit is None or unit.dimension != wanted.dimension:
         what = "in no unit that is known" if unit is None else f"in {unit}"
-        expected = f"a unit as {wanted} in its header, or as --{role} '{column.name} [{wanted}]'"
+        option = f"--{role.replace('_', '-')} '{column.name} [{wanted}]'"
+        expected = f"a unit as {wanted} in its header, or as {option}"
         raise InputError(
             f"the {role} {column.header!r} is {what}", table.name, 1, None, None, expected
         )

@@ -82,7 +82,7 @@ def other_days(
     roles = [role for role in ("ambient", "solar", "gains") if role in known]
     known = {role: columns.get(role, known[role].strip('"')) for role in roles}
     text = open_inside(folder, PLANT).decode()
-    horizon = (document := load_tree(text, PLANT))["horizon"]
+    horizon = (document := load_tree(text, PLANT)).setdefault("horizon", {})
     zone = zone or horizon.get("zone")
     begins, zone, series = read_days(path, known, about["step_hours"], zone)
     files: dict[str, str | bytes] = {RECORD: dumps_canonical(about)}
@@ -93,7 +93,7 @@ def other_days(
         inputs = np.column_stack([series[role] for role in learnt.inputs])
         series["residual"], is_on = learnt.heat(begins, inputs, zone)
         notes.append(f"the residual is on in {is_on.sum()} of {len(begins)} periods")
-    step = duration(horizon["step"], "the step of the horizon")
+    step = duration(horizon.get("step"), "the step of the horizon")
     most = len(begins) * about["step_hours"] * 3600 / step
     stated = float(horizon.pop("periods", 0) or 86400 * float(horizon.pop("days", 0)) / step)
     horizon.pop("end", None)
