@@ -1,21 +1,22 @@
 """``engiagent identify``: a model from measurements."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 
-from engiagent.blueprint.timeaxis import parse_step
 from engiagent.cli import exit_codes, options
 from engiagent.cli.exit_codes import ExitCode
 from engiagent.cli.output import moving_line, print_json, refuse_used, say, say_items
+from engiagent.environment.signals import duration
 from engiagent.errors import EngiagentError, InputError
+from engiagent.identify import plantfile
 from engiagent.identify.identifying import AUTO, HELD_BACK, Identified
 from engiagent.identify.identifying import identify as find
 from engiagent.identify.machines import MACHINES, machine_map
 from engiagent.identify.measurements import read_columns, read_measurements
-from engiagent.identify.plantfile import INPUTS, files_of, inputs_csv, machine_text, plant_text
+from engiagent.identify.plantfile import INPUTS, PLANT, RECORD, RESIDUAL, files_of
 from engiagent.identify.residual import KINDS
 from engiagent.identify.structures import STRUCTURES
 from engiagent.io.files import open_inside, write_atomic
@@ -24,11 +25,11 @@ from engiagent.plant.site import Site
 from engiagent.report.identified import page
 from engiagent.text.problem import decode_text
 
-PLANT, RECORD, PAGE = "plant.yaml", "identified.json", "identified.html"
+PAGE = "identified.html"
 
 
 def _column(role: str, about: str) -> options.Decorator:
-    return click.option(f"--{role}", metavar="COLUMN", help=f"{about}.")
+    return click.option(f"--{role.replace('_', '-')}", metavar="COLUMN", help=f"{about}.")
 
 
 @click.command(epilog=exit_codes.table())
@@ -46,11 +47,14 @@ def _column(role: str, about: str) -> options.Decorator:
 @_column("cooling", "Cooling power out of it")
 @_column("solar", "Irradiance; the aperture is found")
 @_column("gains", "Power of people and devices, as far as it is known")
+@_column("wind", "Wind speed; the infiltration that it causes is found")
+@_column("air_change", "Air change, where it is known; the volume that it moves is found")
 @_column("electric", "Of a machine: power that it takes; its output is --heat or --cooling")
 @_column("source", "Of a heat pump: temperature of its source")
 @_column("sink", "Of a heat pump: temperature of the water as it leaves")
 @_column("leaving", "Of a chiller: temperature of the chilled water")
 @_column("entering", "Of a chiller: temperature of the condenser's water or air")
+@_column("full_load", "Of a machine: 1 where it runs at full load, by which its capacity is found")
 @click.option("--gain", is_flag=True, help="Find a constant gain as well.")
 @click.option(
     "--error",
@@ -79,6 +83,9 @@ def _column(role: str, about: str) -> options.Decorator:
     "--starts", type=click.IntRange(1, 64), default=4, show_default=True, help="Of the search."
 )
 @options.file_option("--template", "A plant file that gets the identified zones.")
+@options.folder_option(
+    "--apply", "Folder of an identified building, whose plant is written for DATA, other days."
+)
 @click.option("--force", is_flag=True, help="Replace what an earlier call left in DIR.")
 @options.folder_option(
     "--out", "Folder for plant file, report and record; by default one below runs/."
@@ -95,6 +102,7 @@ def identify(
     step: str | None,
     starts: int,
     template: Path | None,
+    apply: Path | None,
     force: bool,
     out: Path | None,
     as_json: bool,
@@ -107,9 +115,14 @@ def identify(
     folder = out or Path("runs") / f"identify-{data.stem}"
     refuse_used(folder, force)
     columns = {role: name for role, name in roles.items() if name is not None}
+    if apply is not None:
+        if residual or template:
+            raise InputError("--apply fits nothing", expected="no --residual, no --template")
+        return _apply(apply, data, columns, zone, folder, as_json)
     if model in MACHINES:
         return _machine(data, model, columns, template, folder, as_json)
-    measurements = read_measurements(data, columns, zone=zone, step_hours=_hours(step))
+    hours = duration(step, "--step") / 3600 if step else None
+    measurements = read_measurements(data, columns, zone=zone, step_hours=hours)
     with moving_line() as show:
         found = find(
             measurements,
@@ -123,17 +136,30 @@ def identify(
         )
     if not found.unknown:
         text, beside = _template(template)
-        plant = plant_text(found, text, str(template or ""))
-        _write(folder, {**beside, PLANT: plant, INPUTS: inputs_csv(found)})
-        try:
-            Site.load(folder / PLANT)
-        except EngiagentError as error:  # as a horizon that its inputs do not cover
-            found = replace(found, notes=(*found.notes, f"{PLANT} cannot be planned: {error}"))
+        plant = plantfile.plant_text(found, text, str(template or ""))
+        refused = _write(folder, {**beside, PLANT: plant, INPUTS: plantfile.inputs_csv(found)})
+        if (learnt := found.residual) is not None and learnt.is_kept:
+            kept = {"sha256": measurements.sha256, "function": asdict(learnt.function)}
+            _write(folder, {RESIDUAL: dumps_canonical(kept)})
+        found = replace(found, notes=(*found.notes, *refused))
     _write(folder, {RECORD: dumps_canonical(found.to_dict()), PAGE: page(found)})
     _say(found, folder)
     if as_json:
         print_json({**found.to_dict(), "run": str(folder)})
     return int(ExitCode.ILL_POSED if found.unknown else ExitCode.FEASIBLE)
+
+
+def _apply(
+    run: Path, data: Path, columns: Mapping[str, str], zone: str | None, folder: Path, as_json: bool
+) -> int:
+    files, about = plantfile.other_days(run, data, columns, zone)
+    about["notes"] += _write(folder, files)
+    say(f"{data.name}: inputs of the {about['model']} in {run}")
+    say_items("note", about["notes"])
+    say(f"  plant      {folder / PLANT}")
+    if as_json:
+        print_json({**about, "run": str(folder)})
+    return int(ExitCode.FEASIBLE)
 
 
 def _template(path: Path | None) -> tuple[str | None, dict[str, str | bytes]]:
@@ -153,10 +179,11 @@ def _machine(
     as_json: bool,
 ) -> int:
     output, *temperatures = MACHINES[model]
-    needed, others = read_columns(data, columns, ("electric", output), (*temperatures,))
+    optional = (*temperatures, "full_load")
+    needed, others = read_columns(data, columns, ("electric", output), optional)
     found = machine_map(model, *needed, *others)
     text, beside = _template(template)
-    plant = machine_text(found, data.name, text, str(template or ""))
+    plant = plantfile.machine_text(found, data.name, text, str(template or ""))
     _write(folder, {**beside, PLANT: plant, RECORD: dumps_canonical(found.to_dict())})
     say(f"{data.name}: {model}, {found.used} periods, error {100 * found.error:.2g} %")
     for slot, value in found.component().items():
@@ -168,23 +195,18 @@ def _machine(
     return int(ExitCode.FEASIBLE)
 
 
-def _hours(step: str | None) -> float | None:
-    if step is None:
-        return None
-    try:
-        length, unit = parse_step(step)
-    except ValueError as error:
-        raise InputError(str(error), "--step") from None
-    if unit != "h":
-        raise InputError("no duration", "--step", found=repr(step), expected="as '15 min'")
-    return length / 3600
-
-
-def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
+def _write(folder: Path, files: Mapping[str, str | bytes]) -> list[str]:
+    """Write files; return why a plant among them cannot be planned, as where inputs end."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(folder / name, content)
+    try:
+        if INPUTS in files:
+            Site.load(folder / PLANT)
+    except EngiagentError as error:
+        return [f"{PLANT} cannot be planned: {error}"]
+    return []
 
 
 def _say(found: Identified, folder: Path) -> None:

@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from engiagent.errors import EngiagentError
+from engiagent.errors import InputError
 from engiagent.identify.kalman import Bools, Filtered, Record, filtered, likelihood, scored
 from engiagent.identify.structures import Floats, Model
 
@@ -40,10 +40,6 @@ _OPEN: Final = 2.0
 _FLAT: Final = 1e-4
 """Information that is none: rounding of derivatives leaves as much."""
 _FARTHEST: Final = 1.5
-
-
-class NoFitError(EngiagentError):
-    """No start led to a likelihood that is finite."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +139,9 @@ def fit(
     found = [_climb(model, clean, begin) for begin in _starts(model, clean, starts, seed, near)]
     found = sorted((f for f in found if np.isfinite(f[0])), key=lambda f: -f[0])
     if not found:
-        raise NoFitError(f"no start of {model.structure.name} led to a finite likelihood")
+        raise InputError(
+            "no start led to a likelihood", found=model.structure.name, expected="more --starts"
+        )
     optima = tuple(f[0] for f in found)
     return refined(model, clean, found[0][1], outliers, optima)
 

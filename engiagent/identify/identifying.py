@@ -17,7 +17,7 @@ from engiagent.identify.judging import (
     held_back,
     whiteness,
 )
-from engiagent.identify.kalman import likelihood
+from engiagent.identify.kalman import likelihood, mean_wind
 from engiagent.identify.measurements import Measurements
 from engiagent.identify.residual import HEAT, KINDS, Residual, extended, learnt
 from engiagent.identify.structures import ROOM, STRUCTURES, Floats, Model
@@ -167,6 +167,9 @@ def identify(
     # The first that is known, else the first of all; the smallest structure extends none.
     best, sure, unknown = min(useful, key=lambda found: bool(found[2]))
     notes = (*measurements.notes, *_notes(best, measurements, sure))
+    if best.fit.model.structure.within and any("as well" in why for why in unknown.values()):
+        fewer = " or ".join(best.fit.model.structure.within)
+        notes = (*notes, f"a smaller structure may be known: --model {fewer}")
     found = Identified(
         measurements,
         best.fit,
@@ -236,6 +239,9 @@ def _unknown(found: Fit, sure: Sequence[Estimate], data: Measurements) -> dict[s
             p.name: why for p in found.model.parameters if p.kind in ("capacitance", "resistance")
         }
     result = {}
+    for driver in data.drivers:
+        if driver.is_leak and driver.series in dull:
+            result[f"{ROOM}.{driver.name}"] = f"{dull[driver.series]}, as walls are"
     for e, parameter in zip(sure, found.model.parameters, strict=True):
         # A coefficient may be as good as nothing; a capacity or a resistance may not.
         is_small = e.low == 0 and parameter.kind in ("capacitance", "resistance")
@@ -300,7 +306,8 @@ def uncertainty(found: Identified) -> dict[str, Any]:
     if noise > 0 and (found.measurements.drivers or found.fit.model.has_gain):
         result["disturb"] += f", room.gains={noise:.3g} kW"
     if not found.fit.model.is_quiet:
-        discrete = found.fit.model.discrete(found.fit.theta[None], hours)
+        wind = mean_wind(found.fit.model, found.fit.record)
+        discrete = found.fit.model.discrete(found.fit.theta[None], hours, wind)
         transition, _, added, sensor = (part[0] for part in discrete)
         nodes = found.fit.model.structure.nodes
         result["uncertain"] = _robust(transition, added, nodes.index(ROOM), round(24 / hours))

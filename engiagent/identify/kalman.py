@@ -7,7 +7,8 @@ r"""A Kalman filter of many parameter vectors at once, and the likelihood of its
 Periods without a measurement are predicted and not corrected; where an input is missing, the filter
 begins anew behind the gap. Vectors may be complex: the imaginary part of the likelihood over that
 of a parameter is then the derivative to all digits (complex step), for which everything here is
-analytic. As soon as the covariance has settled its recursion is left out.
+analytic. As soon as the covariance has settled its recursion is left out. Where air leaks in by the
+wind, steps are exact at up to ``LEVELS`` levels of it and linear in between.
 
 Source: W. Squire and G. Trapp, SIAM Review 40 (1998) 110, doi:10.1137/S003614459631241X.
 """
@@ -22,6 +23,7 @@ from engiagent.identify.structures import Array, Floats, Model
 
 UNKNOWN: Final = 5.0
 """Standard deviation of a temperature that nothing is known of at the start. [K]."""
+LEVELS: Final = 8
 _SETTLED: Final = 1e-9
 _TINY: Final = 1e-30
 Bools = npt.NDArray[np.bool_]
@@ -76,25 +78,44 @@ def _inputs(model: Model, record: Record) -> Floats:
     return np.hstack((record.inputs, ones))
 
 
+def mean_wind(model: Model, record: Record) -> float:
+    """Return the mean of what lets air leak in, 0 where nothing does."""
+    return 0.0 if model.leak is None else float(np.nanmean(record.inputs[:, model.leak]))
+
+
+def _discrete(model: Model, theta: Array, record: Record) -> list[Array]:
+    """Return what levels of wind count in each period, (N, l), and steps, (l, m, n, n), at each."""
+    is_known, column = record.whole & (model.leak is not None), record.inputs[:, model.leak or 0]
+    wind = np.where(is_known, column, mean_wind(model, record))
+    levels = np.unique(wind)
+    if len(levels) > LEVELS:
+        levels = np.linspace(levels[0], levels[-1], LEVELS)
+    weights = np.column_stack([np.interp(wind, levels, row) for row in np.eye(len(levels))])
+    found = [model.discrete(theta, record.hours, level) for level in levels]
+    return [weights, *(np.array([parts[k] for parts in found]) for k in range(4))]
+
+
 def _single(model: Model, theta: Floats, record: Record) -> tuple[Floats, Floats]:
-    """Return the transition of one vector (p,), and what its inputs add in each period (N, n)."""
-    transition, response, _, _ = (part[0] for part in model.discrete(theta[None], record.hours))
-    return transition, _inputs(model, record) @ response.T
+    """Return by period the transition (N, n, n) of one vector (p,), and what inputs add (N, n)."""
+    weights, *parts = _discrete(model, theta[None], record)
+    transition, response = (np.einsum("kl,lij->kij", weights, part[:, 0]) for part in parts[:2])
+    return transition, np.einsum("kij,kj->ki", response, _inputs(model, record))
 
 
 def filtered(model: Model, theta: Array, record: Record) -> Filtered:
     """Run the filter for vectors of shape (m, p)."""
-    transition, response, noise, sensor = model.discrete(theta, record.hours)
+    weights, steps, responses, noises, (sensor, *_) = _discrete(model, theta, record)
+    transition, noise, is_steady = steps[0], noises[0], len(steps) == 1
     whole = record.whole
-    given = _inputs(model, record)
-    driven = np.einsum("kj,mij->kmi", np.where(whole[:, None], given, 0.0), response)
+    given = np.where(whole[:, None], _inputs(model, record), 0.0)
+    shares = zip(weights.T, responses, strict=True)
+    driven = sum(np.einsum("kj,mij->kmi", given * share[:, None], r) for share, r in shares)
     length, count = len(given), transition.shape[1]
     size, kind = len(theta), np.result_type(theta.dtype, np.float64)
     innovation = np.full((length, size), np.nan, dtype=kind)
     variance = np.full((length, size), np.inf, dtype=kind)
     states = np.full((length, size, count), np.nan, dtype=kind)
     seen = np.isfinite(record.measured) & whole
-    back = transition.swapaxes(1, 2)
     spread: Any = None
     state: Any = None
     k, settled = 0, False
@@ -133,9 +154,11 @@ def filtered(model: Model, theta: Array, record: Record) -> Filtered:
         else:
             after = spread
         states[k] = state
+        if not is_steady:
+            transition, noise = (np.einsum("l,l...->...", weights[k], x) for x in (steps, noises))
         state = (transition @ state[:, :, None])[:, :, 0] + driven[k]
-        following = transition @ after @ back + noise
-        settled = bool(seen[k]) and k % 4 == 0 and _same(spread, following)
+        following = transition @ after @ transition.swapaxes(1, 2) + noise
+        settled = bool(seen[k] and k % 4 == 0 and is_steady) and _same(spread, following)
         spread, k = following, k + 1
     return Filtered(innovation, variance, states)
 
@@ -176,9 +199,9 @@ def simulated(model: Model, theta: Floats, record: Record, first: Floats, begin:
     """Return the room's temperature from a state on, without correction, shape (N - begin,)."""
     transition, driven = _single(model, theta, record)
     state, found = first, []
-    for added in driven[begin:]:
+    for step, added in zip(transition[begin:], driven[begin:], strict=True):
         found.append(state[0])
-        state = transition @ state + added
+        state = step @ state + added
     return np.array(found)
 
 
@@ -191,6 +214,7 @@ def ahead(model: Model, theta: Floats, record: Record, steps: int) -> Floats:
     if length > 0:
         now = state[:length]
         for j in range(steps):
-            now = now @ transition.T + driven[j : j + length]
+            rows = slice(j, j + length)
+            now = np.einsum("kij,kj->ki", transition[rows], now) + driven[rows]
         errors[steps:] = record.measured[steps:] - now[:, 0]
     return errors

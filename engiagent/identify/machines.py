@@ -5,7 +5,8 @@ r"""Maps of heat pumps and chillers from power, output and temperatures, as thei
 with :math:`y` the coefficient of performance of a heat pump, over source and sink, or the power
 over cooling of a chiller, over leaving and entering water, and :math:`r` the part load. Of no
 curve, straight lines and squares those are taken that Akaike's criterion bears out; a temperature
-that hardly changed tells of no slope, and a note says so.
+that hardly changed tells of no slope, and a note says so. The capacity over temperatures is fitted
+likewise, to the periods at full load, which a column marks.
 """
 
 from dataclasses import dataclass
@@ -25,13 +26,14 @@ MACHINES: Final = {
 """Columns beside ``electric``: output, and the two temperatures of the curves."""
 PERFORMANCE: Final = (
     *("cop", "carnot_fraction", "rated_cop", "cop_curve", "modulation_curve"),
-    *("eir_curve", "part_load_curve", "part_load", "part_load_power"),
+    *("capacity_curve", "eir_curve", "part_load_curve", "part_load", "part_load_power"),
 )
 """Slots of a component that say what the map says; beside it they would be said twice."""
 _LEAST_SPREAD: Final = 2.0
 _RUNNING: Final = 0.05
 _OUTLYING: Final = 6.0
 _LEAST: Final = 30
+_FULL: Final = 0.99
 _EXACT: Final = 1e-3
 """Relative error below which no curve is worth another coefficient."""
 
@@ -42,6 +44,8 @@ class MachineMap:
 
     machine: str
     rated: float
+    # factor on it by temperatures with its deviations; None where no full load was marked
+    capacity: tuple[Floats, Floats] | None
     # surface, sigma: the six coefficients of EnergyPlus, and their standard deviations
     surface: Floats
     sigma: Floats
@@ -59,6 +63,7 @@ class MachineMap:
             "machine": self.machine,
             "component": self.component(),
             "sigma": self.sigma.tolist(),
+            "capacity_sigma": self.capacity[1].tolist() if self.capacity else [],
             "relative_error": self.error,
             "periods": self.used,
             "left_out": self.left_out,
@@ -71,6 +76,8 @@ class MachineMap:
         curve = [float(f"{c:.5g}") for c in self.surface]
         load = [float(f"{c:.5g}") for c in self.part_load]
         found: dict[str, Any] = {"rated_capacity": f"{self.rated:.4g} kW"}
+        if self.capacity is not None and self.capacity[0][1:].any():
+            found["capacity_curve"] = [float(f"{c:.5g}") for c in self.capacity[0]]
         if self.machine == "heat-pump":
             found = {"model": "heat_pump", **found, "cop_curve": curve}
             return found | ({"modulation_curve": load} if len(load) > 1 else {})
@@ -82,15 +89,17 @@ class MachineMap:
 
 
 def machine_map(
-    machine: str, electric: Floats, output: Floats, first: Floats | None, second: Floats | None
+    machine: str, electric: Floats, output: Floats, *others: Floats | None
 ) -> MachineMap:
     """Return the map of a machine from measurements of its operation, shape (N,).
 
-    Temperatures that were not measured are None; there is no slope by them.
+    ``others``: both temperatures, and what is 1 at full load. What was not measured is None; there
+    is no slope by such temperatures.
 
     Raises InputError when it hardly ever ran.
     """
     names, unseen = MACHINES[machine], np.zeros_like(electric)
+    first, second, full = (*others, None)[:3]
     is_measured = (first is not None, second is not None)
     first, second = (unseen if t is None else t for t in (first, second))
     known = np.isfinite(electric + output + first + second)
@@ -99,7 +108,7 @@ def machine_map(
     if runs.sum() < _LEAST:
         expected = f"{_LEAST} periods or more in which it runs"
         raise InputError(f"the {machine} hardly ran", found=f"{runs.sum()}", expected=expected)
-    p, q, x, y, r = (a[runs] for a in (electric, output, first, second, output / rated))
+    p, q, x, y = (a[runs] for a in (electric, output, first, second))
     value = q / p if machine == "heat-pump" else p / q
     notes, columns = [], [np.ones_like(x), x, x**2, y, y**2, x * y]
     shapes = [[0], [0, 1, 3], [0, 1, 2, 3, 4, 5]]
@@ -109,6 +118,17 @@ def machine_map(
             still = f"constant ({temperature.mean():.3g} degC)" if is_known else "not measured"
             notes.append(f"the {name} was {still}: no slope by it")
             shapes = [[k for k in shape if k not in gone] for shape in shapes]
+    level, capacity = np.full_like(q, rated), None
+    if full is not None and (at_full := full[runs] >= _FULL).sum() >= _LEAST:
+        fits = [_fitted(q, columns, shape, np.ones_like(q), 0, at_full) for shape in shapes]
+        _, surface, sigma, *_ = min(fits, key=lambda f: f[0])
+        level = np.column_stack(columns) @ surface
+        rated = float(level[at_full].mean())
+        capacity = surface / rated, sigma / rated
+    else:
+        expected = f"--full-load, 1 in {_LEAST} periods or more"
+        notes.append(f"capacity by temperatures cannot be known without {expected}")
+    r = q / level
     loads = (0, 1, 2) if np.ptp(r) > 0.3 else (0,)
     good = np.ones(len(x), dtype=bool)
     for _ in range(3):
@@ -122,7 +142,7 @@ def machine_map(
     rms, used = float(np.sqrt(np.mean(error[good] ** 2))), int(good.sum())
     left_out = len(good) - used
     return MachineMap(
-        machine, rated, surface, sigma, load, rms, used, left_out, ranges, tuple(notes)
+        machine, rated, capacity, surface, sigma, load, rms, used, left_out, ranges, tuple(notes)
     )
 
 

@@ -25,12 +25,24 @@ ROLES: Final = {
     "cooling": "kW",
     "gains": "kW",
     "solar": "kW/m2",
+    "wind": "m/s",
+    "air_change": "1/h",
     "electric": "kW",
+    "full_load": "1",
     **dict.fromkeys(("source", "sink", "leaving", "entering"), "degC"),
 }
 """What a column may be, with the unit that it is brought to."""
 REQUIRED: Final = ("temperature", "ambient", "heat")
+DRIVERS: Final = {
+    "solar": ("aperture", "m2"),
+    "gains": ("gains", "1"),
+    "wind": ("infiltration", "kW/K per m/s"),
+    "air_change": ("air", "kWh/K"),
+}
+"""Columns by their role, with the name and the unit of the coefficient of each."""
+LEAKS: Final = ("wind", "air_change")
 _LEAST: Final = 50
+Instants = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -43,10 +55,10 @@ class Measurements:
     # by role the column as a plant file names it, ``file.csv#name [unit]``
     columns: Mapping[str, str]
     # start of each period in seconds since 1970, by ``zone`` or the wall clock
-    begins: npt.NDArray[np.int64]
+    begins: Instants
     zone: str | None
     record: Record
-    # what heats the room beside the heating: sun, and gains that are measured
+    # what heats the room beside the heating: sun, and gains that are measured; what lets air in
     drivers: tuple[Driver, ...]
     notes: tuple[str, ...]  # what there is to say of gaps
 
@@ -70,36 +82,28 @@ def read_measurements(
 ) -> Measurements:
     """Read what was measured.
 
-    ``columns``: by role (``temperature``, ``ambient``, ``heat``; ``cooling``, ``solar``, ``gains``)
-    the name of the column, with ``[unit]`` behind it where its header has none. ``zone``: time zone
-    of stamps without offset. ``step_hours``: brings the record to periods of this length: means of
-    inputs, temperatures at the beginning. Raises InputError with file, line and column: a column or
-    unit that is missing, stamps that repeat, go back or come at no regular step where none is
-    given, too little that was measured.
+    ``columns``: by role (``temperature``, ``ambient``, ``heat``; ``cooling``, ``solar``, ``gains``,
+    ``wind`` or ``air_change``) the name of the column, with ``[unit]`` behind it where its header
+    has none. ``zone``: time zone of stamps without offset. ``step_hours``: brings the record to
+    periods of this length: means of inputs, temperatures at the beginning. Raises InputError with
+    file, line and column: a column or unit that is missing, stamps that repeat, go back or come at
+    no regular step where none is given, too little that was measured.
     """
     _require(path, columns, REQUIRED)
-    table = read_table(path.parent, path.name)
-    stamps = next((c for c in table.columns.values() if looks_like_time(c)), None)
-    if stamps is None:
-        raise InputError("there is no column of time stamps", path.name, 1, expected="one")
-    seconds, known_zone = read_instants(stamps, zone)
-    read = {role: _column(table, role, name) for role, name in columns.items()}
-    begins, step, places = _grid(stamps, seconds, step_hours)
-    series = {
-        role: _resampled(values, seconds, begins, step, role == "temperature", places)
-        for role, (values, _) in read.items()
-    }
+    if set(LEAKS) <= columns.keys():
+        raise InputError("two ways of air", path.name, expected="either --wind or --air-change")
+    table, named, begins, hours, known_zone, series = _series(path, columns, zone, step_hours)
     heat = series["heat"] - series.get("cooling", 0.0)
     inputs = [series["ambient"], heat]
     power = float(np.nanmean(np.abs(heat))) or 1.0
     drivers, notes = [], []
-    for role in ("solar", "gains"):
+    lift = abs(float(np.nanmean(series["temperature"] - series["ambient"]))) or 1.0
+    for role, (name, unit) in DRIVERS.items():
         if role in series:
-            size = float(np.nanmax(np.abs(series[role])))
-            name, unit = ("aperture", "m2") if role == "solar" else (role, "1")
-            drivers.append(Driver(role, name, unit, power / (size or 1.0), role == "gains"))
+            size = (float(np.nanmax(np.abs(series[role]))) or 1.0) * (lift if role in LEAKS else 1)
+            drivers.append(Driver(role, name, unit, power / size, role == "gains", role in LEAKS))
             inputs.append(series[role])
-    record = Record(step / 3600, series["temperature"], np.column_stack(inputs))
+    record = Record(hours, series["temperature"], np.column_stack(inputs))
     lost = len(begins) - int(record.whole.sum())
     if lost:
         notes.append(
@@ -111,10 +115,40 @@ def read_measurements(
     if (useful := int((np.isfinite(record.measured) & record.whole).sum())) < _LEAST:
         said = "too little was measured"
         raise InputError(said, path.name, found=f"{useful} periods", expected=f"{_LEAST}, or more")
-    named = {role: f"{path.name}#{about}" for role, (_, about) in read.items()}
     return Measurements(
         path.name, table.sha256, named, begins, known_zone, record, tuple(drivers), tuple(notes)
     )
+
+
+def read_days(
+    path: Path, columns: Mapping[str, str], hours: float, zone: str | None
+) -> tuple[Instants, str | None, dict[str, Floats]]:
+    """Return periods of some length, their zone, and inputs; InputError where one is missing."""
+    _, _, begins, _, known_zone, series = _series(path, columns, zone, hours)
+    for role, values in series.items():
+        if (empty := np.flatnonzero(~np.isfinite(values))).size:
+            at = str(np.datetime64(int(begins[empty[0]]), "s"))
+            raise InputError(f"the {role} is missing", path.name, found=at, expected="no gaps")
+    return begins, known_zone, series
+
+
+def _series(
+    path: Path, columns: Mapping[str, str], zone: str | None, step_hours: float | None
+) -> tuple[TableFile, dict[str, str], Instants, float, str | None, dict[str, Floats]]:
+    """Return table, columns as a plant names them, periods, their length, zone, and values."""
+    table = read_table(path.parent, path.name)
+    stamps = next((c for c in table.columns.values() if looks_like_time(c)), None)
+    if stamps is None:
+        raise InputError("there is no column of time stamps", path.name, 1, expected="one")
+    seconds, known_zone = read_instants(stamps, zone)
+    read = {role: _column(table, role, name) for role, name in columns.items()}
+    begins, step, places = _grid(stamps, seconds, step_hours)
+    series = {
+        role: _resampled(values, seconds, begins, step, role == "temperature", places)
+        for role, (values, _) in read.items()
+    }
+    named = {role: f"{path.name}#{about}" for role, (_, about) in read.items()}
+    return table, named, begins, step / 3600, known_zone, series
 
 
 def read_columns(
@@ -145,11 +179,12 @@ def _column(table: TableFile, role: str, written: str) -> tuple[Floats, str]:
         name, _, rest = name[:-1].partition("[")
         name, unit_text = name.strip(), rest.strip()
     column = table.column(name)
-    unit = resolve_unit(unit_text or column.unit_text)
     wanted = parse_unit(ROLES[role])
+    unit = resolve_unit(unit_text or column.unit_text or ("1" if ROLES[role] == "1" else ""))
     if unit is None or unit.dimension != wanted.dimension:
         what = "in no unit that is known" if unit is None else f"in {unit}"
-        expected = f"a unit as {wanted} in its header, or as --{role} '{column.name} [{wanted}]'"
+        option = f"--{role.replace('_', '-')} '{column.name} [{wanted}]'"
+        expected = f"a unit as {wanted} in its header, or as {option}"
         raise InputError(
             f"the {role} {column.header!r} is {what}", table.name, 1, None, None, expected
         )
@@ -218,6 +253,9 @@ def _resampled(
         before = np.searchsorted(at, begins, side="right").clip(1) - 1
         near = (np.abs(at[behind] - begins) <= step) & (np.abs(begins - at[before]) <= step)
         return np.asarray(np.where(near, np.interp(begins, at, given), np.nan))
+    if step < (usual := int(np.median(np.diff(seconds)))):  # what is coarser holds
+        behind = np.searchsorted(seconds, begins, side="right") - 1
+        return np.where(begins - seconds[behind] < usual, values[behind], np.nan)
     which = (at - begins[0]) // step
     inside = (which >= 0) & (which < len(begins))
     total = np.bincount(which[inside], given[inside], len(begins))

@@ -1,25 +1,33 @@
 """What was identified as a plant file: zones with their sources, put into a template or alone."""
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from io import StringIO
+from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from engiagent.environment.signals import duration
 from engiagent.errors import InputError
-from engiagent.identify.identifying import Identified
-from engiagent.identify.kalman import filtered
+from engiagent.identify.identifying import SCHEMA, Identified
+from engiagent.identify.kalman import filtered, mean_wind
 from engiagent.identify.machines import PERFORMANCE, MachineMap
-from engiagent.identify.structures import GAIN, ROOM, resistance_name
+from engiagent.identify.measurements import LEAKS, Instants, read_days
+from engiagent.identify.residual import Learnt
+from engiagent.identify.structures import GAIN, OUTSIDE, ROOM, Floats, resistance_name
+from engiagent.io.files import open_inside
+from engiagent.io.jsontext import dumps_canonical
 from engiagent.io.plainyaml import load_tree
 
-INPUTS: Final = "inputs.csv"
+INPUTS, PLANT, RECORD = "inputs.csv", "plant.yaml", "identified.json"
+RESIDUAL: Final = "residual.json"
 _NAMED: Final = re.compile(r"[\w./-]+\.(?:csv|xlsx|parquet|nc)(?=#)")
-_UNITS: Final = {"ambient": "degC", "solar": "kW/m2", "gains": "kW", "residual": "kW"}
+_UNITS: Final = {"ambient": "degC", "solar": "kW/m2"}
 _DAYS: Final = 2
 
 
@@ -36,22 +44,66 @@ def stretch(found: Identified) -> tuple[int, int]:
 
 def inputs_csv(found: Identified) -> str:
     """Return what the plant needs of the measurements: temperature outside, sun and gains."""
-    begin, end = stretch(found)
-    data = found.measurements
-    names = ["ambient", *(d.series for d in data.drivers)]
-    columns = [0, *range(2, data.record.inputs.shape[1])]
-    head = ",".join(["time", *(f"{name} [{_UNITS[name]}]" for name in names)])
+    data, rows = found.measurements, slice(*stretch(found))
+    series = dict(zip(data.inputs, data.record.inputs[rows].T, strict=True))
+    return _table(data.begins[rows], data.zone, series)
+
+
+def _table(begins: Instants, zone: str | None, series: Mapping[str, Floats]) -> str:
+    """Return what a plant takes of series as a table."""
+    shown = {name: values for name, values in series.items() if name not in ("heat", *LEAKS)}
+    head = ",".join(["time", *(f"{name} [{_UNITS.get(name, 'kW')}]" for name in shown)])
     rows = (
-        ",".join([_stamp(found, k), *(f"{x:.6g}" for x in data.record.inputs[k, columns])])
-        for k in range(begin, end)
+        ",".join([_stamp(int(begin), zone), *(f"{x:.6g}" for x in values)])
+        for begin, *values in zip(begins, *shown.values(), strict=True)
     )
     return "\n".join([head, *rows]) + "\n"
 
 
-def _stamp(found: Identified, period: int) -> str:
-    seconds, zone = int(found.measurements.begins[period]), found.measurements.zone
+def _stamp(seconds: int, zone: str | None) -> str:
     stamp = datetime.fromtimestamp(seconds, ZoneInfo(zone) if zone else UTC)
     return stamp.isoformat() if zone else stamp.replace(tzinfo=None).isoformat()
+
+
+def other_days(
+    folder: Path, path: Path, columns: Mapping[str, str], zone: str | None
+) -> tuple[dict[str, str | bytes], dict[str, Any]]:
+    """Return the files of an identified plant for other days, and its record with notes.
+
+    ``path`` has their weather, ``columns`` its columns that have other names than in the record;
+    further files come from beside it, or else from ``folder``, which has an identified building.
+    """
+    about = json.loads(open_inside(folder, RECORD))
+    if about.get("schema") != SCHEMA or not about["identified"]:
+        raise InputError(
+            "no model to apply", str(folder), expected="that of an identified building"
+        )
+    known = {r: n.partition("#")[2].rpartition(" [")[0] for r, n in about["columns"].items()}
+    roles = [role for role in ("ambient", "solar", "gains") if role in known]
+    known = {role: columns.get(role, known[role].strip('"')) for role in roles}
+    text = open_inside(folder, PLANT).decode()
+    horizon = (document := load_tree(text, PLANT)).setdefault("horizon", {})
+    zone = zone or horizon.get("zone")
+    begins, zone, series = read_days(path, known, about["step_hours"], zone)
+    files: dict[str, str | bytes] = {RECORD: dumps_canonical(about)}
+    notes = ["temperatures at the start are those of the plant file"]
+    if (about["residual"] or {}).get("kept"):
+        files[RESIDUAL] = open_inside(folder, RESIDUAL)
+        learnt = Learnt(**json.loads(files[RESIDUAL])["function"])
+        inputs = np.column_stack([series[role] for role in learnt.inputs])
+        series["residual"], is_on = learnt.heat(begins, inputs, zone)
+        notes.append(f"the residual is on in {is_on.sum()} of {len(begins)} periods")
+    step = duration(horizon.get("step"), "the step of the horizon")
+    most = len(begins) * about["step_hours"] * 3600 / step
+    stated = float(horizon.pop("periods", 0) or 86400 * float(horizon.pop("days", 0)) / step)
+    horizon.pop("end", None)
+    horizon |= {"start": _stamp(int(begins[0]), zone)[:16]}
+    horizon |= {"periods": int(min(stated or most, most))}
+    for name in set(files_of(text)) - {INPUTS}:
+        beside = path.parent if (path.parent / name).is_file() else folder
+        files[name] = open_inside(beside, name)
+    files |= {INPUTS: _table(begins, zone, series), PLANT: _written(document)}
+    return files, {**about, "notes": notes}
 
 
 def files_of(template: str) -> list[str]:
@@ -128,10 +180,11 @@ def _template(text: str, file: str) -> tuple[Any, dict[str, Any]]:
     return document, parts
 
 
-def _written(document: Any, comment: str) -> str:
+def _written(document: Any, comment: str = "") -> str:
     from ruamel.yaml import YAML
 
-    document.yaml_set_start_comment(comment)
+    if comment:
+        document.yaml_set_start_comment(comment)
     yaml, out = YAML(), StringIO()
     yaml.width = 100
     yaml.dump(document, out)
@@ -147,10 +200,12 @@ def _zones(found: Identified) -> Iterator[tuple[str, dict[str, tuple[Any, str]]]
         slots: dict[str, tuple[Any, str]] = {}
         slots["capacitance"] = _shown(found, f"{node}.capacitance")
         walls, notes = {}, []
-        for one, other in structure.links:
+        leaks = [(ROOM, OUTSIDE)] * (found.fit.model.leak is not None)
+        for one, other in dict.fromkeys((*structure.links, *leaks)):
             name = resistance_name(one, other)
             if name == f"{node}.resistance":
-                slots["resistance"] = _shown(found, name)
+                is_leaking = leaks and node == ROOM
+                slots["resistance"] = _leaking(found) if is_leaking else _shown(found, name)
                 slots["ambient_temperature"] = (f"{INPUTS}#ambient", "")
             elif name.startswith(f"{node}.neighbours."):
                 walls[name.rpartition(".")[2]], note = _shown(found, name)
@@ -168,13 +223,23 @@ def _shown(found: Identified, name: str) -> tuple[str, str]:
     return f"{known.value:.4g} {known.unit}", f"{known.low:.4g} to {known.high:.4g} {known.unit}"
 
 
+def _leaking(found: Identified) -> tuple[str, str]:
+    """Return the room's resistance at the mean of what lets air in; a plant has no series of it."""
+    driver = next(d for d in found.measurements.drivers if d.is_leak)
+    known, mean = found[f"{ROOM}.{driver.name}"], mean_wind(found.fit.model, found.fit.record)
+    wall = 1 / found.fit.values.get(resistance_name(ROOM, OUTSIDE), np.inf)
+    note = f"of it {known.name} {known.low:.4g} to {known.high:.4g} {known.unit}"
+    note += f" at the mean of the {driver.series}, {mean:.3g}"
+    return f"{1 / (wall + known.value * mean):.4g} K/kW", note
+
+
 def _gains(found: Identified) -> str:
     """Return the heat from drivers as an expression over columns."""
     terms = []
     for driver in found.measurements.drivers:
-        column = f"{INPUTS}#{driver.series}"
-        size = "" if driver.is_known else f" * {found[f'room.{driver.name}'].value:.4g} m2"
-        terms.append(column + size)
+        if not driver.is_leak:
+            size = "" if driver.is_known else f" * {found[f'room.{driver.name}'].value:.4g} m2"
+            terms.append(f"{INPUTS}#{driver.series}{size}")
     if found.fit.model.has_gain:
         terms.append(f"{found[GAIN].value:.4g} kW")
     return " + ".join(terms).replace("+ -", "- ")
@@ -184,6 +249,7 @@ def _skeleton(found: Identified) -> str:
     """Return a plant file in which only what was measured stands."""
     data, heated = found.measurements, found.fit.model.structure.heated
     begin, end = stretch(found)
+    start = _stamp(int(data.begins[begin]), data.zone)[:16]
     rows = data.record.whole & np.isfinite(data.record.measured)
     heat, warmth = data.record.inputs[rows, 1], found.fit.record.measured
     low, high = math.floor(np.nanmin(warmth) * 2) / 2, math.ceil(np.nanmax(warmth) * 2) / 2
@@ -198,7 +264,7 @@ def _skeleton(found: Identified) -> str:
     zone = f", zone: {data.zone}" if data.zone else ""
     return (
         f"title: Building of {data.file}\n"
-        f"horizon: {{start: '{_stamp(found, begin)[:16]}', step: {60 * data.record.hours:g} min, "
+        f"horizon: {{start: '{start}', step: {60 * data.record.hours:g} min, "
         f"periods: {end - begin}{zone}}}\n"
         f"components:\n{''.join(units)}"
         "requirements:  # the range of what was measured; put the comfort that is wanted\n"

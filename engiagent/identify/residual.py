@@ -10,24 +10,24 @@ says. Structure and residual are fitted in turn. More sun or gains and a warmer 
 boosted trees are monotone in them, and of a ridge regression no coefficient is negative but that of
 the period itself, by which the response of the structure may be lowered to nothing.
 
-It is bounded, and off where a feature lies outside the range that was fitted.
+It is bounded, and off where a feature lies outside the range that was fitted. It is plain numbers,
+coefficients or tables of trees, so that a file keeps it for the weather of other days.
 
 Source: T. Hastie, R. Tibshirani and J. Friedman, The Elements of Statistical Learning, 2nd ed.,
 Springer 2009, 3.4 and 10.9.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from engiagent.blueprint.timeaxis import utc_offsets
 from engiagent.errors import InputError
 from engiagent.identify.fitting import Fit, refined
 from engiagent.identify.judging import Errors, held_back
-from engiagent.identify.kalman import Bools, Record
-from engiagent.identify.measurements import Measurements
+from engiagent.identify.kalman import Bools, Record, mean_wind
+from engiagent.identify.measurements import Instants, Measurements
 from engiagent.identify.structures import Driver, Floats
 
 KINDS: Final = ("ridge", "boosting")
@@ -45,12 +45,48 @@ _DAY: Final = 86400.0
 
 
 @dataclass(frozen=True)
+class Learnt:
+    """A residual as a function of disturbances and the time of the day."""
+
+    inputs: tuple[str, ...]  # the disturbances by their roles
+    hours: float  # length of a period
+    # low, high: range of each feature that was fitted
+    low: list[float]
+    high: list[float]
+    most: float  # its largest size. [kW]
+    constant: float  # [kW]
+    slope: list[float]  # by feature, of a ridge regression. [kW/unit]
+    # of each tree its nodes: feature, threshold, left (at most the threshold), right, value [kW]; a
+    # leaf has 0 on its left
+    trees: list[list[list[float]]]
+
+    def heat(self, begins: Instants, inputs: Floats, zone: str | None) -> tuple[Floats, Bools]:
+        """Return the heat of each period [kW], of disturbances (N, d), and where it is not off."""
+        x = features(begins, inputs, self.hours, zone)
+        is_on = np.asarray(((x >= self.low) & (x <= self.high)).all(axis=1))
+        found = self.constant + sum(_tree(np.array(tree), x) for tree in self.trees)
+        if self.slope:
+            found = found + x @ self.slope
+        return np.where(is_on, np.clip(found, -self.most, self.most), 0.0), is_on
+
+
+def _tree(nodes: Floats, x: Floats) -> Floats:
+    """Return the values of the leaves that rows (N, f) fall into."""
+    place, rows = np.zeros(len(x), dtype=np.intp), np.arange(len(x))
+    while (inner := nodes[place, 2] > 0).any():
+        feature, threshold, left, right, _ = nodes[place].T
+        side = np.where(x[rows, feature.astype(np.intp)] <= threshold, left, right)
+        place = np.where(inner, side.astype(np.intp), place)
+    return np.asarray(nodes[place, 4])
+
+
+@dataclass(frozen=True)
 class Residual:
     """A residual that was tried."""
 
     kind: str
     heat: Floats  # into the room in each period of the record, shape (N,). [kW]
-    most: float  # its largest size. [kW]
+    function: Learnt
     on: float  # share of the periods held back that lie in the range that was fitted
     # without, errors: on what was held back, without it and with it
     without: Errors
@@ -68,7 +104,7 @@ class Residual:
     def to_dict(self) -> dict[str, Any]:
         """Return all but the series as JSON."""
         found: dict[str, Any] = {"kind": self.kind, "kept": self.is_kept}
-        found |= {"largest_kw": self.most, "inside_its_range": self.on}
+        found |= {"largest_kw": self.function.most, "inside_its_range": self.on}
         for name, e in (("without", self.without), ("with", self.errors)):
             found[name] = {"ahead": dict(e.ahead), "simulation": e.simulation}
         return found
@@ -86,36 +122,28 @@ def learnt(kind: str, found: Fit, data: Measurements, begin: int, seed: int = 0)
         raise InputError("a residual cannot be judged", data.file, expected=expected)
     drivers, inputs, plain = found.model.drivers, data.record.inputs, found.record
     model = replace(found.model, drivers=(*drivers, HEAT))
-    outer = [0, *range(2, inputs.shape[1])]
-    x = features(data.begins, inputs[:, outer], data.record.hours)
+    outer = [0, *(k for k in range(2, inputs.shape[1]) if k != model.leak)]
+    names, wind = [data.inputs[k] for k in outer], mean_wind(model, data.record)
+    x = features(data.begins, inputs[:, outer], data.record.hours, data.zone)
     heat, best = np.zeros(len(x)), found
     for _ in range(ROUNDS):
-        response = model.discrete(best.theta[None], data.record.hours)[1][0, 0]
-        one = response[2 + len(drivers)]
+        response = model.discrete(best.theta[None], data.record.hours, wind)[1][0, 0]
+        one = float(response[2 + len(drivers)])
         target = best.filtered.innovation[1:, 0] + one * heat[: len(plain.measured) - 1]
-        warming, most, is_on = _fitted(kind, x, target, -response[outer], seed)
-        heat = warming / one
+        rows = np.flatnonzero(np.isfinite(target) & np.isfinite(x[: len(target)]).all(axis=1))
+        seen, target = x[rows], target[rows] / one
+        parts = (_boosted if kind == "boosting" else _ridge)(
+            seen, target, -response[outer] / one, seed
+        )
+        most = float(np.quantile(np.abs(target), BOUND))
+        ends = (seen.min(axis=0).tolist(), seen.max(axis=0).tolist(), most)
+        function = Learnt(tuple(names), data.record.hours, *ends, *parts)
+        heat, is_on = function.heat(data.begins, inputs[:, outer], data.zone)
         best = refined(model, extended(plain, heat), best.theta, best.outliers, best.optima)
     errors = held_back(best, extended(data.record, heat), begin)
     assert errors is not None  # as there are errors without it
     on = float(is_on[begin:].mean())
-    return Residual(kind, heat, most / float(one), on, without, errors, best)
-
-
-def _fitted(
-    kind: str, x: Floats, target: Floats, lowest: Floats, seed: int
-) -> tuple[Floats, float, Bools]:
-    """Return the warming of each period [K], its bound [K], and where it is not off."""
-    rows = np.flatnonzero(np.isfinite(target) & np.isfinite(x[: len(target)]).all(axis=1))
-    fitted, target = x[rows], target[rows]
-    answer = (
-        _boosted(fitted, target, seed) if kind == "boosting" else _ridge(fitted, target, lowest)
-    )
-    most = float(np.quantile(np.abs(target), BOUND))
-    is_on = ((x >= fitted.min(axis=0)) & (x <= fitted.max(axis=0))).all(axis=1)
-    warming = np.zeros(len(x))
-    warming[is_on] = np.clip(answer(x[is_on]), -most, most)
-    return warming, most, is_on
+    return Residual(kind, heat, function, on, without, errors, best)
 
 
 def extended(record: Record, heat: Floats) -> Record:
@@ -124,21 +152,22 @@ def extended(record: Record, heat: Floats) -> Record:
     return replace(record, inputs=np.column_stack((record.inputs, heat[rows])))
 
 
-def features(begins: npt.NDArray[np.int64], inputs: Floats, hours: float) -> Floats:
-    """Return disturbances (N, d), their means before, and the time of the day, shape (N, f)."""
+def features(begins: Instants, inputs: Floats, hours: float, zone: str | None) -> Floats:
+    """Return disturbances (N, d), their means before, and the hour by the clock, shape (N, f)."""
     found = [inputs]
     for window in WINDOWS:
         length = max(round(window / hours), 1)
         padded = np.vstack((np.repeat(inputs[:1], length, axis=0), inputs[:-1]))
         view = np.lib.stride_tricks.sliding_window_view(padded, length, axis=0)
         found.append(view[: len(inputs)].mean(axis=-1))
-    angle = 2 * np.pi * (begins % _DAY) / _DAY
+    local = begins + (utc_offsets(begins.astype(np.float64), zone) if zone else 0.0)
+    angle = 2 * np.pi * (local % _DAY) / _DAY
     clock = [wave(k * angle) for k in range(1, CLOCK // 2 + 1) for wave in (np.sin, np.cos)]
     return np.column_stack((*found, *clock))
 
 
-def _ridge(x: Floats, y: Floats, lowest: Floats) -> Callable[[Floats], Floats]:
-    """Return a ridge regression; ``lowest`` are the first coefficients, at least."""
+def _ridge(x: Floats, y: Floats, lowest: Floats, _: int) -> tuple[float, list[float], list[Any]]:
+    """Return constant and slopes of a ridge regression; ``lowest``: of the first, at least."""
     from scipy.optimize import lsq_linear  # no other command needs it
 
     floor = np.zeros(x.shape[1])
@@ -148,11 +177,11 @@ def _ridge(x: Floats, y: Floats, lowest: Floats) -> Callable[[Floats], Floats]:
     rows = np.vstack(((x - centre) / scale, penalty))
     goal = np.concatenate((y - y.mean(), np.zeros(x.shape[1])))
     slope = lsq_linear(rows, goal, bounds=(floor * scale, np.inf)).x / scale
-    return lambda later: np.asarray((later - centre) @ slope + y.mean())
+    return float(y.mean() - centre @ slope), slope.tolist(), []
 
 
-def _boosted(x: Floats, y: Floats, seed: int) -> Callable[[Floats], Floats]:
-    """Return boosted trees that are monotone in all but the time of the day."""
+def _boosted(x: Floats, y: Floats, _: Floats, seed: int) -> tuple[float, list[float], list[Any]]:
+    """Return constant and boosted trees that are monotone in all but the time of the day."""
     try:
         from sklearn.ensemble import HistGradientBoostingRegressor  # an extra, slow to import
         from threadpoolctl import threadpool_limits
@@ -171,4 +200,11 @@ def _boosted(x: Floats, y: Floats, seed: int) -> Callable[[Floats], Floats]:
     )
     with threadpool_limits(1, "openmp"):  # so few rows are slower on many threads
         trees.fit(x, y)
-    return lambda later: np.asarray(trees.predict(later))
+    # scikit-learn has no public view of these nodes; a test holds them against its predictions.
+    names, tables = ("feature_idx", "num_threshold", "left", "right", "value"), []
+    for (tree,) in trees._predictors:
+        inner = ~tree.nodes["is_leaf"].astype(bool)
+        columns = [tree.nodes[name].astype(float) for name in names]
+        columns[:4] = (np.where(inner, column, 0.0) for column in columns[:4])
+        tables.append(np.column_stack(columns).tolist())
+    return float(trees._baseline_prediction.item()), [], tables

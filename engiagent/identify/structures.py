@@ -5,9 +5,10 @@ r"""Structures of a grey-box model: which nodes there are, what joins them, wher
         + \sum_d a_d\,w_d\Big)\,dt + C_i\,\sigma_i\,d\omega_i, \qquad y_k = T_1(t_k) + e_k
 
 with :math:`e_k \sim N(0, s^2)` and Wiener processes :math:`\omega`. Inputs are held over a step,
-which makes the discrete model exact: the matrix exponential gives the step, and the stationary
-covariance :math:`P` of the states, :math:`A P + P A^T = -S`, that of the noise over a step,
-:math:`P - F P F^T`.
+which makes the discrete model exact: series give step :math:`F`, response :math:`G` and noise
+:math:`Q` of a part of it, and doubling, :math:`Q + F Q F^T`, :math:`G + F G` and, so that nothing
+small is lost, :math:`2 (F - 1) + (F - 1)^2`, those of the whole. Air that leaks in by
+the wind, or by an air change that is known, is one more conductance to the outside, :math:`c\,w`.
 
 Parameters go by the slots of the plant that they fill, as ``room.capacitance``.
 
@@ -26,6 +27,8 @@ OUTSIDE: Final = "outside"
 ROOM: Final = "room"
 SENSOR: Final = "sensor.noise"
 GAIN: Final = "room.gain"
+_PART, _TERMS = 0.1, 11
+"""Norm of ``A`` times a part of a step, and the terms of a series that are exact for it."""
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 """Floats, or complex numbers whose small imaginary part carries a derivative."""
@@ -93,7 +96,8 @@ class Driver:
     """A measured series that heats the room by a coefficient that is to be found.
 
     ``series`` is what is measured, ``name`` the coefficient and ``unit`` its unit, kW over that of
-    the series; one that ``is_known`` is 1. Its size is looked for around ``scale``.
+    the series; one that ``is_known`` is 1. Its size is looked for around ``scale``. One that
+    ``is_leak`` is no heat but a conductance to the outside, by which air leaks in.
     """
 
     series: str
@@ -101,6 +105,7 @@ class Driver:
     unit: str
     scale: float
     is_known: bool = False
+    is_leak: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,12 @@ class Model:
                     inner[k, i, nodes.index(b)] += 1.0
         return inner, outer, [nodes.index(self.structure.heated)]
 
-    def continuous(self, theta: Array) -> tuple[Array, Array]:
+    @property
+    def leak(self) -> int | None:
+        """The column of the inputs by which air leaks in."""
+        return next((2 + k for k, d in enumerate(self.drivers) if d.is_leak), None)
+
+    def continuous(self, theta: Array, wind: float = 0.0) -> tuple[Array, Array]:
         """Return ``A`` (m, n, n) and ``B`` (m, n, inputs) of vectors (m, p). [1/h]."""
         values = self.values(theta)
         count, links = len(self.structure.nodes), len(self.structure.links)
@@ -180,6 +190,11 @@ class Model:
         found = [2 + k for k, driver in enumerate(self.drivers) if not driver.is_known]
         found += [self.inputs - 1] * self.has_gain
         feed[:, 0, found] = values[:, count + links : count + links + len(found)]
+        if self.leak is not None:
+            leaking = feed[:, 0, self.leak] * wind
+            matrix[:, 0, 0] -= leaking / capacity[:, 0, 0]
+            feed[:, 0, 0] += leaking
+            feed[:, 0, self.leak] = 0.0
         return matrix, feed / capacity
 
     @property
@@ -187,28 +202,31 @@ class Model:
         """How many inputs there are."""
         return 2 + len(self.drivers) + self.has_gain
 
-    def discrete(self, theta: Array, hours: float) -> tuple[Array, Array, Array, Array]:
+    def discrete(
+        self, theta: Array, hours: float, wind: float = 0.0
+    ) -> tuple[Array, Array, Array, Array]:
         """Return step, response to inputs, covariance of a step's noise, and that of the sensor."""
-        from scipy.linalg import expm  # no other command needs it
-
-        matrix, feed = self.continuous(theta)
-        size, count = len(theta), matrix.shape[1]
-        block = np.zeros((size, count + self.inputs, count + self.inputs), dtype=matrix.dtype)
-        block[:, :count, :count], block[:, :count, count:] = matrix * hours, feed * hours
-        step = expm(block)[:, :count]
-        transition, response = step[:, :, :count], step[:, :, count:]
-        values = self.values(theta)
-        if self.is_quiet:
-            return transition, response, np.zeros_like(transition), values[:, -1] ** 2
-        spread = np.eye(count) * values[:, -1 - count : -1, None] ** 2
-        unit = np.eye(count)
-        lyapunov = np.einsum("mij,kl->mikjl", matrix, unit)
-        lyapunov = lyapunov + np.einsum("ij,mkl->mikjl", unit, matrix)
-        lyapunov = lyapunov.reshape(size, count**2, count**2)
-        rest = np.linalg.solve(lyapunov, -spread.reshape(size, count**2, 1))
-        rest = rest.reshape(size, count, count)
-        noise = rest - transition @ rest @ transition.swapaxes(1, 2)
-        return transition, response, noise, values[:, -1] ** 2
+        matrix, feed = self.continuous(theta, wind)
+        values, count = self.values(theta), matrix.shape[1]
+        spread = np.zeros_like(matrix)
+        if not self.is_quiet:
+            spread = np.eye(count) * values[:, -1 - count : -1, None] ** 2
+        doublings = max(0, int(np.ceil(np.log2(np.abs(matrix).sum(axis=2).max() * hours / _PART))))
+        part = hours / 2.0**doublings
+        term, noise = np.eye(count) * part, spread * part
+        moment, whole = noise, term
+        for k in range(2, _TERMS):
+            term = matrix @ term * (part / k)
+            moment = matrix @ moment * (part / k)
+            moment = moment + moment.swapaxes(1, 2)
+            whole, noise = whole + term, noise + moment
+        step, response = matrix @ whole, whole @ feed
+        for _ in range(doublings):
+            response = 2 * response + step @ response
+            half = noise + step @ noise
+            noise = noise + half + half @ step.swapaxes(1, 2)
+            step = 2 * step + step @ step
+        return np.eye(count) + step, response, noise, values[:, -1] ** 2
 
 
 def resistance_name(one: str, other: str) -> str:

@@ -76,10 +76,8 @@ def _panels(found: Identified) -> Iterator[charts.Panel]:
     flat = np.full(len(lags), white.band)
     curve = charts.Curve("autocorrelation", lags, white.autocorrelation, "line", marks=True)
     band = charts.Band("95 % of white noise", lags, -flat, flat, "line")
-    title, across = (
-        "Autocorrelation of the residuals",
-        Axis("lag in steps", "value", np.zeros(0), ()),
-    )
+    title = "Autocorrelation of the residuals"
+    across = Axis("lag in steps", "value", np.zeros(0), ())
     yield charts.Panel(title, "1", across, (curve,), (band,), close=True)
 
 

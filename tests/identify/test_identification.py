@@ -1,9 +1,11 @@
 """Known houses are found again, what data say nothing of is refused, and plans follow at once."""
 
+import csv
 import importlib.util
 import json
-from collections.abc import Callable
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,7 +21,7 @@ from engiagent.identify.kalman import Record, filtered, likelihood, scored, simu
 from engiagent.identify.machines import machine_map
 from engiagent.identify.measurements import Measurements, read_measurements
 from engiagent.identify.plantfile import inputs_csv, machine_text, plant_text
-from engiagent.identify.residual import KINDS, extended, learnt
+from engiagent.identify.residual import KINDS, Learnt, extended, learnt
 from engiagent.identify.structures import STRUCTURES, Driver, Model
 from engiagent.models.buildings import HeatNetwork, Link, Node
 from engiagent.plant.site import Site
@@ -359,6 +361,48 @@ def test_a_heat_pump_is_found_with_its_part_load() -> None:
     assert at == pytest.approx(0.9 + 0.15 - 0.05, abs=0.01)
 
 
+def test_capacity_by_temperature_is_that_of_full_load(tmp_path: Path) -> None:
+    """The environment runs a heat pump whose capacity changes by 30 % over its source."""
+    rng, count = np.random.default_rng(6), 600
+    source, load = rng.uniform(-10, 10, count), rng.uniform(2, 14, count)
+    stamps = np.datetime64("2026-01-01T00:00") + np.arange(count).astype("m8[h]")
+    rows = [f"{t},{a:.3f},{b:.3f}" for t, a, b in zip(stamps, source, load, strict=True)]
+    (tmp_path / "days.csv").write_text("\n".join(["time,air [degC],need [kW]", *rows]))
+    (tmp_path / "plant.yaml").write_text(
+        "horizon: {step: 1 h}\ncomponents:\n"
+        "  grid: {model: grid, bus: power, import_price: 0.3 EUR/kWh}\n"
+        "  house: {model: load, bus: heat, power: days.csv#need}\n"
+        "  pump: {model: heat_pump, bus: power, heat_bus: heat, rated_capacity: 9 kW,\n"
+        "    cop_curve: [3.5, 0.1, 0, 0, 0, 0], capacity_curve: [1, 0.015, 0, 0, 0, 0],\n"
+        "    source_temperature: days.csv#air, sink_temperature: 35 degC}\n"
+        "goal: {minimize: cost}\n"
+    )
+    done = command("simulate", tmp_path / "plant.yaml", "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    shown = csv.DictReader((tmp_path / "run/data.csv").read_text().splitlines())
+    lines = [
+        [float(row[f"pump.{name} [kW]"]) for name in ("electric_power", "heat")] for row in shown
+    ]
+    marked = (load >= 9 * (1 + 0.015 * source)).astype(float)
+    hits = 0
+    for _ in range(20):
+        power, heat = np.array(lines).T * (1 + 0.01 * rng.normal(size=(2, count)))
+        found = machine_map("heat-pump", power, heat, source, None, marked)
+        assert found.capacity is not None
+        (_, slope, *_), (_, sigma, *_) = (factor * found.rated for factor in found.capacity)
+        hits += bool(abs(slope - 9 * 0.015) < 1.96 * sigma < 0.02)
+        curve = found.component()["capacity_curve"][:3]
+        ends = found.rated * np.polynomial.polynomial.polyval([-10, 10], curve)
+        assert ends == pytest.approx([9 * 0.85, 9 * 1.15], rel=0.02)
+    assert hits >= 17  # 19 of 20 in the mean
+    assert checked(found.to_dict()) == "machine-map"
+    # Without full load the largest output is what is known.
+    for full in (None, np.zeros(count)):
+        never = machine_map("heat-pump", power, heat, source, None, full)
+        assert never.capacity is None
+        assert any("capacity by temperatures cannot be known" in note for note in never.notes)
+
+
 @pytest.mark.parametrize(
     "stated", ["cop: 3", "carnot_fraction: 0.4", "cop_curve: [3, 0, 0, 0, 0, 0], rated_cop: 2"]
 )
@@ -420,7 +464,7 @@ def test_a_residual_finds_who_was_not_measured(kind: str, evenings: tuple[Identi
     assert tried.is_kept
     assert tried.errors.ahead[6.0] < 0.75 * tried.without.ahead[6.0]
     assert np.corrcoef(tried.heat, people)[0, 1] > 0.7
-    assert np.abs(tried.heat).max() <= tried.most
+    assert np.abs(tried.heat).max() <= tried.function.most
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -461,6 +505,119 @@ def test_a_residual_that_is_kept_is_heat_in_the_plan(house: House) -> None:
     for given in ({"error": "simulation"}, {"share": 0.0}):
         with pytest.raises(InputError, match="cannot be judged"):
             identify(of(house[0]), "2R2C", starts=1, residual="ridge", **given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_keeps_what_was_learnt(kind: str, evenings: tuple[Identified, Any]) -> None:
+    plain, _ = evenings
+    data = plain.measurements
+    tried = learnt(kind, plain.fit, data, plain.begin)
+    read = Learnt(**json.loads(json.dumps(asdict(tried.function))))
+    weather = data.record.inputs[:, [0, 2]]
+    heat, _ = read.heat(data.begins, weather, None)
+    assert np.array_equal(heat, tried.heat)
+    # Other days: within the bound, off outside the range, and more sun never cools the room, whose
+    # own response the coefficient of a period may take back.
+    rng = np.random.default_rng(5)
+    later, day = data.begins + 90 * 86400, np.abs(rng.normal(size=weather.shape)) * [8.0, 0.15]
+    heat, is_on = read.heat(later, day, None)
+    assert np.abs(heat).max() <= read.most
+    assert 0.02 < is_on.mean() < 0.98
+    assert not heat[~is_on].any()
+    more, still_on = read.heat(later, day * [1.0, 1.02], None)
+    gained = (more - heat)[is_on & still_on]
+    least = plain["room.aperture"].value * 0.02 * day[is_on & still_on, 1]
+    assert (gained >= -1.2 * least - 1e-9).all()
+
+
+def test_other_days_are_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    inputs, measured = visited()[0].record.inputs, visited()[0].record.measured
+    start = np.datetime64("2026-01-05T00:00")
+
+    def rows(shown: range) -> Iterator[str]:
+        for k in shown:
+            about = f"{inputs[k, 0]:.3f},{inputs[k, 2]:.4f},{inputs[k, 1]:g},{measured[k]:.3f}"
+            yield f"{start + np.timedelta64(30 * k, 'm')},{about}"
+
+    head = "time,out [degC],sun [kW/m2],heat [kW],room [degC]"
+    Path("house.csv").write_text("\n".join([head, *rows(range(768))]))
+    words = ["--model", "2R2C", *OPTIONS, "--residual", "boosting", "--out", "found"]
+    assert command("identify", "house.csv", *words).exit_code == 0
+    assert command("identify", "house.csv", "--apply", "found", "--out", "same").exit_code == 0
+    known, same = (Path(name, "inputs.csv").read_text().splitlines() for name in ("found", "same"))
+    assert known[0].endswith("residual [kW]")
+    assert known[1:] == same[-len(known) + 1 :]
+    # Hours hold over both halves; the plan of those days is one.
+    hours = [
+        ",".join(row.split(",")[:3]).replace("2026-01", "2026-03") for row in rows(range(0, 96, 2))
+    ]
+    Path("later.csv").write_text("\n".join(["time,out [degC],sun [kW/m2]", *hours]))
+    done = command("identify", "later.csv", "--apply", "found", "--out", "later", "--json")
+    assert checked(json.loads(done.stdout)) == "identification"
+    assert "cannot be planned" not in done.output
+    assert "start: 2026-03-05T00:00" in Path("later/plant.yaml").read_text()
+    assert (
+        Site.load(Path("later/plant.yaml")).solve(progress=False).certificate.verdict == "certified"
+    )
+    Path("later.csv").write_text(
+        "\n".join(["time,out [degC],sun [kW/m2]", *hours[:5], "2026-03-05T05:00,,0"])
+    )
+    lost = command("identify", "later.csv", "--apply", "found", "--out", "lost")
+    assert "the ambient is missing; found 2026-03-05T05:00:00" in lost.output
+
+
+def windy(constant: bool = False) -> Measurements:
+    """Return a house into which air leaks by 0.02 kW/K for each m/s of wind."""
+    rng, count = np.random.default_rng(1), 14 * 48
+    outside, _ = (series[::2] for series in _benchmark().weather(rng, 2 * count))
+    drawn = np.repeat(rng.integers(0, 21, count // 8) / 2, 8)
+    wind = np.full(count, 4.0) if constant else drawn
+    steps = {
+        w: network(1.0, Link(one="room", other="outside", conductance=0.05 + 0.02 * w)).discretise(
+            0.5
+        )
+        for w in np.unique(wind)
+    }
+    state, measured, heat = np.array([19.0, 15.0]), np.empty(count), np.empty(count)
+    for k in range(count):
+        step = steps[wind[k]]
+        measured[k] = state[0] + 0.03 * rng.normal()
+        heat[k] = 5.0 * (measured[k] < 19 + 2 * (k // 12 % 5 < 2))
+        state = step.transition @ state + step.drive @ [outside[k], heat[k], 0.0]
+        state += rng.normal(size=2) * [0.02, 0.01]
+    air = Driver("wind", "infiltration", "kW/K per m/s", 0.05, is_leak=True)
+    record = Record(0.5, measured, np.column_stack((outside, heat, wind)))
+    return replace(of(record), drivers=(air,))
+
+
+def test_infiltration_by_wind_is_found_or_refused() -> None:
+    found = identify(windy(), "3R2C", starts=1)
+    known = found["room.infiltration"]
+    assert known.low <= 0.02 <= known.high < 1.1 * known.low
+    assert not found.unknown
+    wind = found.fit.record.inputs[:, 2].mean()
+    (written,) = re.findall(
+        r"resistance: ([\d.]+) K/kW # of it room.infiltration", plant_text(found)
+    )
+    assert 1 / float(written) == pytest.approx(
+        1 / found["room.resistance"].value + known.value * wind, rel=1e-3
+    )
+    still = identify(windy(constant=True), "2R2C", starts=1)
+    assert "the wind was constant" in still.unknown["room.infiltration"]
+
+
+def test_slopes_hold_where_air_leaks_in() -> None:
+    data = windy()
+    record, model = data.record.part(0, 100), Model(STRUCTURES["3R2C"], data.drivers)
+    values = {"room.capacitance": 0.6, "wall.capacitance": 7.0, "room.infiltration": 0.02}
+    values |= {"room.neighbours.wall": 1.0, "wall.resistance": 5.0, "room.resistance": 20.0}
+    noise = {"room.noise": 0.05, "wall.noise": 0.02, "sensor.noise": 0.03}
+    theta = np.log([(values | noise)[name] for name in model.names])
+    _, slope, _ = scored(model, theta, record)
+    step = 1e-5 * np.eye(len(theta))
+    up, down = (likelihood(model, theta + sign * step, record) for sign in (1, -1))
+    assert np.allclose(slope, (up - down) / 2e-5, rtol=1e-3, atol=1e-3)
 
 
 def test_a_plant_file_takes_a_curve_as_it_takes_its_value(tmp_path: Path) -> None:
