@@ -12,7 +12,8 @@ from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.indexing import Table
 from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
-from engiagent.environment.building import RESIDUAL, Built, Flows, build
+from engiagent.environment.building import build
+from engiagent.environment.built import RESIDUAL, Built, Flows
 from engiagent.environment.interface import Controller, Signal, Values, element_name, of_user
 from engiagent.environment.running import Floats, Forcing, as_solution, run
 from engiagent.environment.wear import Ageing, Fading

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from engiagent import Blueprint, Site
 from engiagent.cli.app import app
-from engiagent.environment.building import CHARGING
+from engiagent.environment.built import CHARGING
 from engiagent.environment.controllers import by_rules, ruled
 from engiagent.environment.environment import BALANCE, Environment
 from engiagent.environment.interface import Moment, Signal
