@@ -126,9 +126,7 @@ def machine_map(
         rated = float(level[at_full].mean())
         capacity = surface / rated, sigma / rated
     else:
-        notes.append(
-            f"capacity by temperatures cannot be known without {_LEAST} periods of --full-load"
-        )
+        notes.append(f"capacity by temperatures cannot be known: it takes {_LEAST} at --full-load")
     r = q / level
     loads = (0, 1, 2) if np.ptp(r) > 0.3 else (0,)
     good = np.ones(len(x), dtype=bool)
