@@ -179,8 +179,7 @@ def _machine(
     as_json: bool,
 ) -> int:
     output, *temperatures = MACHINES[model]
-    optional = (*temperatures, "full_load")
-    needed, others = read_columns(data, columns, ("electric", output), optional)
+    needed, others = read_columns(data, columns, ("electric", output), (*temperatures, "full_load"))
     found = machine_map(model, *needed, *others)
     text, beside = _template(template)
     plant = plantfile.machine_text(found, data.name, text, str(template or ""))

@@ -126,8 +126,7 @@ def machine_map(
         rated = float(level[at_full].mean())
         capacity = surface / rated, sigma / rated
     else:
-        expected = f"--full-load, 1 in {_LEAST} periods or more"
-        notes.append(f"capacity by temperatures cannot be known without {expected}")
+        notes.append(f"capacity by temperatures cannot be known: it takes {_LEAST} at --full-load")
     r = q / level
     loads = (0, 1, 2) if np.ptp(r) > 0.3 else (0,)
     good = np.ones(len(x), dtype=bool)

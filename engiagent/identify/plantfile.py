@@ -83,8 +83,7 @@ def other_days(
     known = {role: columns.get(role, known[role].strip('"')) for role in roles}
     text = open_inside(folder, PLANT).decode()
     horizon = (document := load_tree(text, PLANT)).setdefault("horizon", {})
-    zone = zone or horizon.get("zone")
-    begins, zone, series = read_days(path, known, about["step_hours"], zone)
+    begins, zone, series = read_days(path, known, about["step_hours"], zone or horizon.get("zone"))
     files: dict[str, str | bytes] = {RECORD: dumps_canonical(about)}
     notes = ["temperatures at the start are those of the plant file"]
     if (about["residual"] or {}).get("kept"):

@@ -203,8 +203,5 @@ def _boosted(x: Floats, y: Floats, _: Floats, seed: int) -> tuple[float, list[fl
     # scikit-learn has no public view of these nodes; a test holds them against its predictions.
     names, tables = ("feature_idx", "num_threshold", "left", "right", "value"), []
     for (tree,) in trees._predictors:
-        inner = ~tree.nodes["is_leaf"].astype(bool)
-        columns = [tree.nodes[name].astype(float) for name in names]
-        columns[:4] = (np.where(inner, column, 0.0) for column in columns[:4])
-        tables.append(np.column_stack(columns).tolist())
+        tables.append(np.column_stack([tree.nodes[name] for name in names]).tolist())
     return float(trees._baseline_prediction.item()), [], tables

@@ -208,9 +208,7 @@ class Model:
         """Return step, response to inputs, covariance of a step's noise, and that of the sensor."""
         matrix, feed = self.continuous(theta, wind)
         values, count = self.values(theta), matrix.shape[1]
-        spread = np.zeros_like(matrix)
-        if not self.is_quiet:
-            spread = np.eye(count) * values[:, -1 - count : -1, None] ** 2
+        spread = np.eye(count) * values[:, -1 - count : -1, None] ** 2 * (not self.is_quiet)
         doublings = max(0, int(np.ceil(np.log2(np.abs(matrix).sum(axis=2).max() * hours / _PART))))
         part = hours / 2.0**doublings
         term, noise = np.eye(count) * part, spread * part

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from sklearn.ensemble import HistGradientBoostingRegressor
 
 from engiagent.cli.app import app
 from engiagent.errors import InputError
@@ -21,7 +22,7 @@ from engiagent.identify.kalman import Record, filtered, likelihood, scored, simu
 from engiagent.identify.machines import machine_map
 from engiagent.identify.measurements import Measurements, read_measurements
 from engiagent.identify.plantfile import inputs_csv, machine_text, plant_text
-from engiagent.identify.residual import KINDS, Learnt, extended, learnt
+from engiagent.identify.residual import KINDS, Learnt, extended, features, learnt
 from engiagent.identify.structures import STRUCTURES, Driver, Model
 from engiagent.models.buildings import HeatNetwork, Link, Node
 from engiagent.plant.site import Site
@@ -528,6 +529,26 @@ def test_a_file_keeps_what_was_learnt(kind: str, evenings: tuple[Identified, Any
     gained = (more - heat)[is_on & still_on]
     least = plain["room.aperture"].value * 0.02 * day[is_on & still_on, 1]
     assert (gained >= -1.2 * least - 1e-9).all()
+
+
+def test_tables_of_trees_are_what_scikit_learn_predicts(
+    evenings: tuple[Identified, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, made = evenings[0], []
+    fitting = HistGradientBoostingRegressor.fit
+
+    def seen(self: Any, *data: Any) -> Any:
+        made.append(self)
+        return fitting(self, *data)
+
+    monkeypatch.setattr(HistGradientBoostingRegressor, "fit", seen)
+    data, outer = plain.measurements, plain.measurements.record.inputs[:, [0, 2]]
+    tried = learnt("boosting", plain.fit, data, plain.begin)
+    expected = made[-1].predict(features(data.begins, outer, 0.5, None))
+    most = tried.function.most
+    is_on = tried.heat != 0
+    assert is_on.sum() > 500
+    assert np.allclose(tried.heat[is_on], np.clip(expected, -most, most)[is_on], atol=1e-12)
 
 
 def test_other_days_are_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
