@@ -125,6 +125,9 @@ def known_of(
         for word, meaning in SERIES.get(model, {}).items():
             by_zone = f"zone.{name}.{word}"
             own[by_zone if by_zone in quantities else f"{name}.{word}"] = meaning.unit
+    for item in () if blueprint is None else blueprint.core.expressions:
+        if item.quantity in own and item.unit is not None:  # as fuel, which may be in kg or kWh
+            own[item.quantity] = item.unit
     declarations = tuple(Declarations(core, folder) for core in documents)
     return Known(declarations, variables, frozenset({*quantities, *own}), own)
 

@@ -14,8 +14,8 @@ from engiagent.formulations.components.tables import Tables, tables
 from engiagent.slots import COMPONENTS
 
 EFFICIENCIES: Final = ("load", "electric_efficiency", "thermal_efficiency")
-FUELS: Final = ("l", "kg", "kWh")
-"""In which fuel is counted, in the order of the units in the slot file."""
+FUELS: Final = {"l": "l/h", "kg": "kg/h", "kWh": "kW"}
+"""In which fuel is counted, and how it flows, in the order of the units in the slot file."""
 
 
 def chp(reader: Reader) -> None:
@@ -141,7 +141,7 @@ def genset(reader: Reader) -> None:
     number; with a heating value it is drawn from a fuel bus in kW.
     """
     fuel = _fuel_unit(reader)
-    place = FUELS.index(fuel)
+    place = [*FUELS].index(fuel)
     reader = replace(reader, own={name: slot.counted(place) for name, slot in reader.slots.items()})
     if reader.given("fuel_slope") == reader.given("fuel_power"):
         expected = "fuel_slope, or fuel_power and fuel_rate"
@@ -163,7 +163,7 @@ def genset(reader: Reader) -> None:
         least = f"{reader.text('minimum_load')}*{rated}"
         run.at_least("power", least, "minimum_load", "least power of what runs")
     _ramps(reader, run)
-    _fuel(reader, run)
+    _fuel(reader, run, FUELS[fuel])
     reader.terminal(f"{name}_power[t]", run.all(rated), supplies=True)
     if reader.connection("fuel_bus") is not None:
         if fuel != "kWh" and not reader.given("heating_value"):
@@ -179,7 +179,7 @@ def _fuel_unit(reader: Reader) -> str:
         for unit in known_units(reader.component.parameters.get(slot), reader.around.core):
             place = reader.slots[slot].counts(unit)
             if place is not None:
-                return FUELS[place]
+                return [*FUELS][place]
     return "l"
 
 
@@ -208,7 +208,7 @@ def _ramps(reader: Reader, run: Running) -> None:
             reader.row(f"{slot}{suffix}", text, words, CAPACITY, where=where, of=slot)
 
 
-def _fuel(reader: Reader, run: Running) -> None:
+def _fuel(reader: Reader, run: Running, unit: str) -> None:
     power = f"{reader.name}_power[t]"
     if reader.given("fuel_power"):
         found = tables(reader, "fuel", ("fuel_power", "fuel_rate"))
@@ -229,7 +229,8 @@ def _fuel(reader: Reader, run: Running) -> None:
             "sets alike are counted only where the fuel is linear",
             expected="fuel_slope and fuel_no_load, or one component for each",
         )
-    burnt = reader.expression("fuel", " + ".join(terms).replace("+ -", "- "), "fuel")
+    text = " + ".join(terms).replace("+ -", "- ")
+    burnt = reader.expression("fuel", text, "fuel", unit=unit)
     if reader.given("emission_factor"):
         emitted = f"{reader.text('emission_factor')}*{burnt}"
         reader.expression("emissions", emitted, "carbon dioxide")

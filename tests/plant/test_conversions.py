@@ -202,3 +202,24 @@ def test_a_blueprint_may_be_yaml(tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("schema: engiagent-blueprint/1\nkind: [\n", "utf-8")
     with pytest.raises(InputError, match=r"wrong\.yaml:3:1: no valid YAML"):
         Blueprint.load(tmp_path / "wrong.yaml")
+
+
+@pytest.mark.parametrize("fuel", ["l", "kg", "kWh"])
+def test_fuel_is_counted_as_it_is_stated(tmp_path: Path, fuel: str) -> None:
+    """The same set by volume, by mass and by energy, of 10 kWh in a litre and 12.5 in a kg."""
+    held, flow = {"l": 10.0, "kg": 12.5, "kWh": 1.0}[fuel], "kW" if fuel == "kWh" else f"{fuel}/h"
+    (tmp_path / "plant.yaml").write_text(
+        "horizon: {start: 2026-01-01, step: 1 h, periods: 3}\n"
+        "components:\n"
+        "  grid: {model: grid, bus: site, import_price: 0.5 EUR/kWh}\n"
+        "  gas: {model: grid, bus: gas, import_price: 0.08 EUR/kWh}\n"
+        "  home: {model: load, bus: site, power: 20 kW}\n"
+        "  set: {model: genset, bus: site, fuel_bus: gas, rated_power: 30 kW,\n"
+        f"        fuel_slope: {2.5 / held} {fuel}/kWh, fuel_no_load: {3 / held} {flow},\n"
+        f"        heating_value: {held} kWh/{fuel}}}\n"
+        "goal: {minimize: cost}\n"
+    )
+    plan = Site.load(tmp_path / "plant.yaml").solve(progress=False)
+    assert plan.certificate.verdict == "certified"
+    assert plan.objective == pytest.approx(3 * 0.08 * (2.5 * 20 + 3))
+    assert plan["set.fuel"].attrs["units"] == flow

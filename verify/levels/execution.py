@@ -291,7 +291,8 @@ def flow_of(plant: Plant, unit: Dynamics, word: str) -> Floats:
     if unit.model == "load":
         power = plant.of(unit).slot("power")
         return plant.of(unit).decision(word) if power is None else power
-    return plant.value(unit, word)
+    found, content = plant.value(unit, word), entry_of(unit.model).contents.get(word)
+    return found if content is None else found * content(plant.of(unit))[0]
 
 
 def grid_series(plant: Plant) -> Iterator[tuple[str, Series]]:
@@ -357,8 +358,10 @@ def _side(plant: Plant, side: Sequence[Side]) -> str | None:
     """Return the sum of one side of a bus, None when a part of it has no quantity."""
     terms = []
     for unit, word in side:
-        name = known(plant.of(unit), word)
+        name, content = known(plant.of(unit), word), entry_of(unit.model).contents.get(word)
         text = None if name is None else f"{name}[t]"
+        if text is not None and content is not None:
+            text = "{!r}[{}]*".format(*content(plant.of(unit))) + text
         if unit.model == "load":
             text = written(plant.of(unit), "power") or text
         if text is None:

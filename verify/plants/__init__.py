@@ -33,6 +33,8 @@ class Entry:
     # of it
     supplies: Mapping[str, str] = field(default_factory=dict)
     demands: Mapping[str, str] = field(default_factory=dict)
+    # what a flow that is no power holds by its amount: a number and its unit, as 10 kWh/l of fuel
+    contents: Mapping[str, Callable[[Unit], tuple[float, str]]] = field(default_factory=dict)
     # by connection what goes to the zone that the unit serves, where that depends on it
     serves: Mapping[str, str] = field(default_factory=dict)
     # quantities that are there only where one of some slots is given

@@ -65,6 +65,14 @@ def genset(unit: Unit, base: str) -> Genset:
     )
 
 
+def _content(unit: Unit) -> tuple[float, str]:
+    base = fuel_unit(unit)
+    value = genset(unit, base).heating_value
+    if value == UNKNOWN:
+        raise EvaluationError(f"{unit.name} needs a heating_value for its fuel bus")
+    return value, f"kWh/{base}"
+
+
 def _genset(unit: Unit) -> Run:
     base = fuel_unit(unit)
     model = genset(unit, base)
@@ -259,7 +267,13 @@ COGENERATED = {"bus": "power", "heat_bus": "heat", "zone": "heat"}
 FUEL = {"fuel_bus": "fuel"}
 BURNT = {**ONLY_WITH, "emissions": ("emission_factor",)}
 ENTRIES = {
-    "genset": Entry(_genset, supplies={"bus": "power"}, demands=FUEL, only_with=BURNT),
+    "genset": Entry(
+        _genset,
+        supplies={"bus": "power"},
+        demands=FUEL,
+        contents={"fuel": _content},
+        only_with=BURNT,
+    ),
     "chp": Entry(_engine, supplies=COGENERATED, demands=FUEL, only_with=ONLY_WITH),
     "extraction_chp": Entry(_turbine, supplies=COGENERATED, demands=FUEL, only_with=ONLY_WITH),
     "generator_profile": _weather(_profile, PROFILE),
