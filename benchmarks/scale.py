@@ -37,7 +37,7 @@ from tests.fleet.homes import whole, write  # noqa: E402
 STEPS = 96
 TINY = 10_000
 PAYLOAD = 16_000
-LARGE_S = 1800.0
+LARGE_S = 900.0
 """What the large LP may take."""
 Row = dict[str, Any]
 
