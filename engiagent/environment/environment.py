@@ -14,7 +14,14 @@ from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.environment.building import build
 from engiagent.environment.built import RESIDUAL, Built, Flows
-from engiagent.environment.interface import Controller, Signal, Values, element_name, of_user
+from engiagent.environment.interface import (
+    Controller,
+    Signal,
+    Values,
+    element_name,
+    numbers_of,
+    of_user,
+)
 from engiagent.environment.running import Floats, Forcing, as_solution, run
 from engiagent.environment.wear import Ageing, Fading
 from engiagent.errors import EngiagentError, InputError
@@ -145,6 +152,8 @@ class Environment:
                 where = driven if signal.role == "disturbance" else actions
                 value = float(inputs[name])
                 where[known.writes] = min(max(value, signal.lower), signal.upper)
+            elif name in inputs and name in stated:  # as a price, which drives nothing
+                stated[name] = float(inputs[name])
             elif signal.role == "action" and signal.default is not None:
                 actions[str(known.writes)] = signal.default
         odd = [name for name in inputs if name not in self.signals]
@@ -273,10 +282,11 @@ class Answered(Environment):
         done = super().step(inputs)
         with of_user(self.function):
             answer = dict(self.function(plain, done, driven))
-        for name, value in answer.items():
-            if name not in self._elements:
-                said = f"the plant has no state {name!r}"
-                raise InputError(said, expected=nearest(name, self._elements))
-            done |= zip(self._elements[name], np.ravel(value).tolist(), strict=True)
+            for name, value in answer.items():
+                if name not in self._elements:
+                    said = f"the plant has no state {name!r}"
+                    raise InputError(said, expected=nearest(name, self._elements))
+                own = zip(self._elements[name], np.ravel(value).tolist(), strict=True)
+                done |= numbers_of(dict(own))
         self._simulation.put({str(self._names[n].reads): done[n] for n in seen})
         return done

@@ -5,6 +5,7 @@ controller, a recorder or a closed loop does not know which of them it drives. C
 disturbances, which set the inputs of a plant, answer them as well.
 """
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -188,7 +189,8 @@ def imported(place: str, expected: str) -> Any:
         found = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(f"there is no plant or rule {place}: {error}", expected=expected) from None
-    return found() if isinstance(found, type) else found
+    with of_user(found):
+        return found() if isinstance(found, type) else found
 
 
 @contextmanager
@@ -203,6 +205,20 @@ def of_user(part: Any) -> Iterator[None]:
         if isinstance(error, EngiagentError) or own.__module__.startswith("engiagent."):
             raise
         raise InputError(f"{own.__name__} raised {type(error).__name__}: {error}") from error
+
+
+def numbers_of(answer: Mapping[str, Any]) -> dict[str, float]:
+    """Return what a part answers by name as numbers; InputError for what is none."""
+    found = {}
+    for name, value in dict(answer).items():
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise InputError(f"{name} is set to no number", found=repr(value), expected="a number")
+        found[name] = number
+    return found
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from engiagent.environment.interface import (
     between,
     driving,
     element_name,
+    numbers_of,
     of_user,
 )
 from engiagent.errors import InputError
@@ -191,7 +192,8 @@ def run(
         clock, ahead = float(axis.local[k] % 86400.0), dict(foresee())
         for driver in drivers:
             with of_user(driver):
-                now |= driver.step(Moment(k, seconds, clock, {**seen, **ahead, **now}))
+                moment = Moment(k, seconds, clock, {**seen, **ahead, **now})
+                now |= numbers_of(driver.step(moment))
         odd = next((name for name in now if name not in inputs), None)
         if odd is not None:
             raise InputError(f"there is no input {odd!r}", expected=nearest(odd, inputs))

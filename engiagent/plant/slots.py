@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from engiagent.errors import InputError
 from engiagent.plant.horizon import BY, NEAR, RULES, Horizon, aligned, usual_rule
@@ -330,7 +331,17 @@ class _Value:
             )
             source["relation"] = rule
             content = {"index": ["T"], "value": [float(v) for v in numbers]}
+        if not within:
+            self._refuse_range(unit, found.numbers() if done is None else done[1], column)
         return self._add(unit, content, source, within)
+
+    def _refuse_range(self, unit: Unit, numbers: npt.NDArray[np.float64], column: Column) -> None:
+        wanted = parse_unit(self.known.unit)
+        if unit.dimension == wanted.dimension:
+            for number in np.unique(numbers).tolist():
+                if not self.known.allows(convert(number, unit, wanted)):
+                    said = f"{column.file}#{column.name} has {number:g} {unit}, out of range"
+                    raise FormError(said, column.at, self.known.range)
 
     def _of_each(self, file: DataFile, found: FileColumn, at: int) -> dict[str, list[float]]:
         """Return the rows of each representative horizon, in their order."""
