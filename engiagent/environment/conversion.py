@@ -142,6 +142,10 @@ def _genset(site: Built, unit: Unit) -> None:
     site.join(unit, "power", "bus")
     site.join(unit, "burnt", "fuel_bus")
     site.seen(f"{name}.fuel", "kW" if base == "kWh" else f"{base}/h", f"{name}.fuel")
+    if unit.given("emission_factor"):
+        factor, per = f"{name}.emission_factor", f"kg/{base}"
+        site.driven(unit, "emission_factor", per, factor, unit.series("emission_factor", per))
+        site.seen(f"{name}.emissions", "kg/h", f"{name}.emissions")
 
 
 def _fan(site: Built, unit: Unit) -> None:

@@ -71,7 +71,8 @@ class Environment:
         self._cold = {unit.connections.get("cooling_bus") for unit in self.built.units}
         self._stated = [name for name, s in driven.items() if s.writes is None]
         self._prices = [*self.built.prices]
-        self._emitting = [n.partition(".")[0] for n in driven if n.endswith(".emission_factor")]
+        factors = [name for name in self._stated if name.endswith(".emission_factor")]
+        self._emitting = [name.partition(".")[0] for name in factors]
         edges = np.concatenate(([0.0], np.cumsum(self.built.units[0].hours))) * 3600.0
         self.duration = float(edges[-1])
         self._forcing = Forcing(edges[:-1], self.built.series)
@@ -232,10 +233,11 @@ class Environment:
         return {"value": total, "unit": self.signals[self._prices[0]].unit.partition("/")[0]}
 
     def emissions(self, data: "xarray.Dataset") -> dict[str, Any] | None:
-        """Return what a run emits at the grids; None where no factor is stated."""
-        grids = self._emitting
-        flows = (float((data[f"{g}.import"] * data[f"{g}.emission_factor"]).sum()) for g in grids)
-        return {"value": self.seconds / 3600.0 * sum(flows), "unit": "kg"} if grids else None
+        """Return what a run emits, at grids and machines; None where no factor is stated."""
+        flows = [data[f"{g}.import"] * data[f"{g}.emission_factor"] for g in self._emitting]
+        flows += [data[name] for name in self.signals if name.endswith(".emissions")]
+        total = self.seconds / 3600.0 * sum(float(flow.sum()) for flow in flows)
+        return {"value": total, "unit": "kg"} if flows else None
 
     def step_cost(self, values: Mapping[Any, Any]) -> Any:
         """Return what the energy of a step costs, from its values by name."""

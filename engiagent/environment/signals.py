@@ -348,6 +348,10 @@ def opened(place: str, signals: Signals | None) -> Any:
     lacking = ", ".join(name for name in ("signals", *CALLS) if not hasattr(found, name))
     if lacking and (signals is not None or not callable(found)):
         raise InputError(f"{place} has no {lacking}", expected=f"{expected}, without --signals")
+    named = {} if lacking else found.signals
+    if not isinstance(named, Mapping) or not all(isinstance(s, Signal) for s in named.values()):
+        expected = "names with Signal(unit, role) of engiagent.environment.interface"
+        raise InputError(f"{place} has no signals", found=repr(named)[:60], expected=expected)
     return found if signals is None else Connected(found, signals)
 
 

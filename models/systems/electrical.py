@@ -151,6 +151,7 @@ def generating_set(
         fuel = (on * float(rate(given / on)) if on else 0.0) + model.start_fuel * start / hours
         burnt = max(value * fuel, given)
         outputs = {"on": float(on), "power": given, "fuel": fuel, "burnt": burnt}
+        outputs["emissions"] = inputs["emission_factor"] * fuel
         after = {"running": float(on), "power": given}
         return Outcome(state=after, outputs=outputs, left=burnt - given)
 
@@ -158,7 +159,8 @@ def generating_set(
         ports=(
             action("load"),
             action("commit", "1", default=-1.0),
-            *(observation(name, "1") for name in ("on", "fuel")),
+            disturbance("emission_factor", "1", default=0.0),
+            *(observation(name, "1") for name in ("on", "fuel", "emissions")),
             observation("power", "kW", "electrical", way="gives"),
             observation("burnt", "kW", "fuel", way="takes"),
         ),

@@ -559,8 +559,28 @@ def lost(now: Moment) -> Any:
         (lost, "lost raised KeyError: 'outside'"),
         (lambda now: {"radiator.heet": 1}, "no input 'radiator.heet'; expected 'radiator.heat'"),
         (lambda now: 3, "raised TypeError"),
+        (lambda now: {"radiator.heat": "2 kW"}, "radiator.heat is set to no number; found '2 kW'"),
+        (lambda now: {"radiator.heat": [1.0]}, "no number"),
     ],
 )
 def test_what_sets_no_inputs_is_named(quarter: Environment, part: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         quarter.run(part, 2)
+
+
+def test_prices_that_are_set_count_and_machines_emit(tmp_path: Path) -> None:
+    plant = tmp_path / "plant.yaml"
+    plant.write_text(
+        "horizon: {start: 2026-01-10, step: 1 h, periods: 2}\n"
+        "components:\n"
+        "  grid: {model: grid, import_price: 0.3 EUR/kWh, emission_factor: 0.4 kg/kWh}\n"
+        "  set: {model: genset, rated_power: 4 kW, fuel_slope: 0.25 l/kWh,\n"
+        "        emission_factor: 2.6 kg/l}\n"
+        "  home: {model: load, power: 10 kW}\n"
+        "goal: {minimize: cost}\n"
+    )
+    site = Environment(Site.load(plant).blueprint(), tmp_path)
+    prices = [0.3, 0.5]
+    data = site.run(lambda now: {"set.power": 4.0, "grid.import_price": prices[now.step]})
+    assert site.cost(data) == {"value": pytest.approx(6 * sum(prices)), "unit": "EUR"}
+    assert site.emissions(data) == {"value": pytest.approx(2 * (6 * 0.4 + 2.6)), "unit": "kg"}

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from engiagent import Blueprint, Site, Size
 from engiagent.errors import InputError
-from engiagent.plant import read_plant
+from engiagent.plant import PlantError, read_plant
 from engiagent.text import Problem
 from tests.plant.test_representative import DAYS
 from tests.plant.test_representative import PLANT as YEAR
@@ -223,3 +223,16 @@ def test_fuel_is_counted_as_it_is_stated(tmp_path: Path, fuel: str) -> None:
     assert plan.certificate.verdict == "certified"
     assert plan.objective == pytest.approx(3 * 0.08 * (2.5 * 20 + 3))
     assert plan["set.fuel"].attrs["units"] == flow
+
+
+def test_a_column_out_of_range_is_refused_as_a_number_is(tmp_path: Path) -> None:
+    (tmp_path / "day.csv").write_text(
+        "time,factor [g/kWh]\n2026-01-01T00:00,300\n2026-01-01T01:00,-20\n2026-01-01T02:00,300\n"
+    )
+    (tmp_path / "plant.yaml").write_text(
+        "horizon: {step: 1 h}\ncomponents:\n"
+        "  grid: {model: grid, import_price: 0.3 EUR/kWh, emission_factor: day.csv#factor}\n"
+        "  home: {model: load, power: 5 kW}\ngoal: {minimize: cost}\n"
+    )
+    with pytest.raises(PlantError, match=r"day\.csv#factor has -20 g/kWh, out of range"):
+        Site.load(tmp_path / "plant.yaml")
