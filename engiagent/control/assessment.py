@@ -152,7 +152,7 @@ def shown(loop: "ClosedLoop", record: "xarray.Dataset | None") -> AnySolution:
 
 
 def prediction_errors(loop: "ClosedLoop") -> tuple[PredictionError, ...]:
-    """Return of each state how far the plant was from the prediction of the step before."""
+    """Return how far states that the plant shows were from the prediction of a step before."""
     found = []
     for state in loop.runner.states:
         came = [*loop.log[state.parameter].values[1:], loop.state[state.parameter]]
@@ -164,6 +164,8 @@ def prediction_errors(loop: "ClosedLoop") -> tuple[PredictionError, ...]:
         for label, values in zip(labels, off.T, strict=True):
             worst = int(values.argmax())
             name = element_name(block.quantity or block.name, label)
+            if loop.plant is not None and name not in loop.plant:
+                continue  # what the plant does not show is compared with nothing
             unit = "K" if unit == "degC" else unit  # a difference
             mean, at = float(values.mean()), loop.times[worst]
             found.append(PredictionError(name, unit, mean, float(values[worst]), at))

@@ -1,8 +1,8 @@
 """A plant that runs, as a closed loop asks for it: the plan's names and units, all its states.
 
 States that the plant does not show are what the plan predicts of them, corrected by a Kalman filter
-where the file of signals says how uncertain they are: with the plan's own linear step ``A``, which
-is read from its rows, and with the deviations of noise.
+with the plan's own linear step ``A``, which is read from its rows, and with the deviations of noise
+that the file of signals states; without them a step adds the same to what is not known of each.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,9 +17,9 @@ from engiagent.control.horizon import Floats, at_stage
 from engiagent.control.runner import RecedingHorizon
 from engiagent.environment.interface import Runs, Values, between, element_name
 from engiagent.environment.running import in_steps, recorded
-from engiagent.environment.signals import Connected
+from engiagent.environment.signals import Connected, Signals
 from engiagent.errors import InputError
-from engiagent.units.unit import UnitError
+from engiagent.units.unit import UnitError, parse_unit
 
 if TYPE_CHECKING:
     import xarray
@@ -87,6 +87,9 @@ class LinkedPlant:
                 expected=f"some of {', '.join(shown)}",
             )
         self._inputs = inputs
+        # What the plant shows of what drives the plan, which has forecasts of it.
+        self._forecast = [n for n in disturbances if n in signals and n not in inputs]
+        self._misses: dict[str, list[float]] = {name: [] for name in self._forecast}
         self.held = [name for name in shown if name not in self._read]
         self._gain = self._kalman(shown)
         self.rows: list[Values] = []
@@ -129,6 +132,9 @@ class LinkedPlant:
         seen = self.plant.step(given)
         self.sent.append(given)
         self.rows.append(seen)
+        for name in self._forecast:
+            shows = _converted(seen[name], self.plant.signals[name].unit, self._sent[name], name)
+            self._misses[name].append(shows - float(disturbances[name]))
         predicted = np.concatenate(
             [np.asarray(controls[name], dtype=np.float64).reshape(-1) for name in self._states]
         )
@@ -150,10 +156,15 @@ class LinkedPlant:
         """Yield what a reader has to know of the plant."""
         if self.unreached:
             yield f"the plant takes no {', '.join(self.unreached)}: the plan decides them alone"
-        if self.held:
-            how = "estimated" if self._gain is not None else "as planned"
-            yield f"the plant does not show {', '.join(self.held)}: {how}"
-        elif isinstance(self.plant, Connected) and self._gain is not None:
+        for how in ("estimated", "as planned"):
+            names = [n for n in self.held if self._is_corrected(n) == (how == "estimated")]
+            if names:
+                yield f"the plant does not show {', '.join(names)}: {how}"
+        for name, misses in self._misses.items():
+            off, unit = np.abs(misses), parse_unit(self._sent[name]).difference()
+            amounts = f"{off.mean():.3g} {unit} in the mean, {off.max():.3g} {unit} at worst"
+            yield f"{name} as the plan has it is off what the plant shows by {amounts}"
+        if not self.held and isinstance(self.plant, Connected) and self._gain is not None:
             noisy = [n for n in self._read if self.plant.file.outputs[n].deviation]
             shown = f"from readings and the plan: {', '.join(noisy)}"
             yield f"estimated {shown if noisy else 'nothing: no reading has a deviation'}"
@@ -166,17 +177,32 @@ class LinkedPlant:
     def _measured(self, name: str, seen: Values) -> float:
         return _converted(seen[name], self.plant.signals[name].unit, self._units[name], name)
 
+    def _is_corrected(self, name: str) -> bool:
+        """Return whether readings tell anything of a state."""
+        return self._gain is not None and bool(self._gain[list(self._units).index(name)].any())
+
     def _kalman(self, shown: list[str]) -> Floats | None:
         """Return the steady gain of measurements on all states; None where nothing is estimated."""
-        signals = self.plant.file if isinstance(self.plant, Connected) else None
-        if signals is None or not signals.estimated:
-            return None
-        odd = [name for name in signals.estimated if name not in shown]
+        file = self.plant.file if isinstance(self.plant, Connected) else Signals()
+        odd = [name for name in file.estimated if name not in shown]
         if odd:
             raise InputError(f"{odd[0]} is estimated and no state", expected=", ".join(shown))
-        step = transition(self.runner)
-        added = np.diag([signals.estimated.get(name, 0.0) ** 2 for name in shown])
-        noise = np.diag([signals.outputs[name].deviation ** 2 for name in self._read])
+        if not file.estimated and not self.held:
+            return None
+        deviations = [
+            file.outputs[name].deviation if name in file.outputs else 0.0 for name in self._read
+        ]
+        sizes = file.estimated
+        try:
+            step = transition(self.runner)
+        except InputError:
+            if file.estimated:
+                raise
+            return None  # nobody asked, and the plan goes on as it is
+        if not sizes:  # nothing is known of noise: a step adds as much to each, as a reading has
+            sizes = dict.fromkeys(shown, max(deviations) or 1.0)
+        added = np.diag([sizes.get(name, 0.0) ** 2 for name in shown])
+        noise = np.diag(np.square(deviations))
         measures = np.eye(len(shown))[[shown.index(name) for name in self._read]]
         spread = added.copy()
         gain = np.zeros((len(shown), len(self._read)))

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 import shutil
 import subprocess
 import textwrap
@@ -17,6 +18,7 @@ from scipy.integrate import solve_ivp
 from engiagent import Site
 from engiagent.cli.app import app
 from engiagent.control import ClosedLoop
+from engiagent.control.assessment import prediction_errors
 from engiagent.environment.fmu import Fmu
 from engiagent.environment.signals import Connected, Signals, open_simulated
 from engiagent.errors import EngiagentError, InputError
@@ -91,8 +93,12 @@ def test_a_share_of_full_power_is_a_signal(site: Path) -> None:
     assert plant.step({"house.heating": 2.5})["house.power"] == pytest.approx(0.5e-3)
 
 
-def test_a_plan_controls_an_fmu_and_keeps_it_warm(site: Path) -> None:
+@pytest.mark.parametrize("noise", ["estimated: {house.wall.temperature: 0.05 K}", ""])
+def test_a_plan_controls_an_fmu_and_keeps_it_warm(site: Path, noise: str) -> None:
+    """Also where nothing is stated of noise: a hidden state is not left where the plan began."""
+    changed(site, "estimated: {house.wall.temperature: 0.05 K}", noise)
     loop = controlled(site)
+    assert [e.state for e in prediction_errors(loop)] == ["house.air.temperature"]
     assert loop.plant is not None
     assert loop.plant["house.air.temperature"].values[1:].min() > 19.8
     assert not any("does not act" in note for note in loop.notes)
@@ -106,6 +112,41 @@ def test_a_plan_controls_an_fmu_and_keeps_it_warm(site: Path) -> None:
     estimate = next(iter(loop.state.values()))[1]
     assert abs(12.0 - true) > 3.0  # where the plan began
     assert estimate == pytest.approx(true, abs=1.0)
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_weather_by_another_clock_than_the_plant_is_seen(site: Path, late: int) -> None:
+    """A forecast an hour late is off by as much as the weather changes in an hour."""
+    day = "{start: 2026-01-10, step: 15 min, periods: 192}"
+    weather = [
+        5.0 * math.sin(2 * math.pi * ((k + 0.5) / 96 - late / 24 - 0.375)) for k in range(192)
+    ]
+    rows = (
+        f"2026-01-{10 + k // 96}T{k // 4 % 24:02}:{k % 4 * 15:02},{weather[k]}" for k in range(192)
+    )
+    (site / "days.csv").write_text("\n".join(["time,outside [degC]", *rows]))
+    (site / "house.yaml").write_text(
+        f"title: House\nhorizon: {day}\ncomponents:\n"
+        "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
+        "  air: {model: thermal_zone, capacitance: 0.4167 kWh/K, initial_temperature: 20 degC,"
+        " neighbours: {wall: 2 K/kW}}\n"
+        "  wall: {model: thermal_zone, capacitance: 5.556 kWh/K, initial_temperature: 12 degC,"
+        " resistance: 6 K/kW, ambient_temperature: days.csv#outside}\n"
+        "  pump: {model: heater, zone: air, electric_power_max: 5 kW, cop: 1}\n"
+        'requirements: {warm: {for: t in T, must: "air.temperature[t] >= 20 degC"}}\n'
+        "goal: {minimize: cost}\n"
+    )
+    (site / "signals.yaml").write_text(
+        "time_zero: 2026-01-01\ncommunication_step: 60 s\n"
+        "inputs: {pump.electric_power: {to: oveQ_u, unit: W, activate: oveQ_activate}}\n"
+        "outputs:\n  zone.air.temperature: {from: reaT_y, unit: K}\n"
+        "  wall.ambient_temperature: {from: t_out, unit: K, mean: yes}\n"
+    )
+    (note,) = (n for n in controlled(site, 96).notes if n.startswith("wall.ambient_temperature"))
+    mean, worst = (float(part) for part in re.findall(r"([\d.e-]+) K", note))
+    change = 2 * 5.0 * math.sin(math.pi * late / 24)  # the largest in that time
+    assert worst == pytest.approx(change, abs=0.02)
+    assert mean == pytest.approx(change * 2 / math.pi, abs=0.02)
 
 
 def test_an_override_that_does_not_act_is_named(site: Path) -> None:
