@@ -1,6 +1,6 @@
 """From measurements to a model that is known well enough to be used, or to what is not known."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, cast
 
@@ -20,13 +20,17 @@ from engiagent.identify.judging import (
 from engiagent.identify.kalman import likelihood, mean_wind
 from engiagent.identify.measurements import Measurements
 from engiagent.identify.residual import HEAT, KINDS, Residual, extended, learnt
-from engiagent.identify.structures import ROOM, STRUCTURES, Floats, Model
+from engiagent.identify.structures import GAIN, ROOM, STRUCTURES, Floats, Model
 from engiagent.verify.findings import finite_or_none
 
 AUTO: Final = "auto"
 HELD_BACK: Final = 0.25
 SCHEMA: Final = "engiagent-identification/1"
 _MOST_HELD_BACK: Final = 0.8
+PLAUSIBLE_HEAT: Final = (0.1, 1000.0)
+"""Between which the largest heat into a building is expected. [kW]"""
+LEAST_DAYS: Final = 5.0
+"""Fitted days below which slow masses, of a day or two, have hardly been seen to move."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +258,7 @@ def _unknown(found: Fit, sure: Sequence[Estimate], data: Measurements) -> dict[s
 
 
 def _notes(best: Candidate, data: Measurements, sure: Sequence[Estimate]) -> list[str]:
-    notes = []
+    notes = list(_implausible(best.fit, data, sure))
     if outliers := int(best.fit.outliers.sum()):
         whole = len(best.fit.outliers)
         notes.append(f"{outliers} of {whole} measurements stand apart and were left out")
@@ -275,6 +279,27 @@ def _notes(best: Candidate, data: Measurements, sure: Sequence[Estimate]) -> lis
     if weak:
         notes.append(f"known roughly alone: {', '.join(weak)}")
     return notes
+
+
+def _implausible(found: Fit, data: Measurements, sure: Sequence[Estimate]) -> Iterator[str]:
+    """Yield what fits well and is yet hardly true of a building."""
+    heat = np.abs(data.record.inputs[:, 1])
+    largest, mean = float(np.nanmax(heat)), float(np.nanmean(heat))
+    if largest and not PLAUSIBLE_HEAT[0] <= largest <= PLAUSIBLE_HEAT[1]:
+        # A heat in a wrong unit fits as well: capacities and resistances take its factor.
+        yield f"the heat is at most {largest:.3g} kW: is the unit of {data.columns['heat']} right?"
+    days = len(found.record.measured) * found.record.hours / 24
+    if days < LEAST_DAYS:
+        yield (
+            f"{days:.3g} days were fitted: walls and floors may be slower than that, and their "
+            "values then rest on the structure; a record of two to three weeks is better"
+        )
+    for gain in (e for e in sure if e.name == GAIN):
+        if gain.high < 0 and -gain.value > mean / 10:
+            yield (
+                f"{GAIN} is {gain.value:.3g} kW, which no people or devices give: it stands for "
+                "what the structure leaves out, as a wall that stores heat"
+            )
 
 
 def _plain(value: Any) -> Any:

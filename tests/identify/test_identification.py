@@ -660,3 +660,23 @@ def test_a_plant_file_takes_a_curve_as_it_takes_its_value(tmp_path: Path) -> Non
         costs.append(plan.objective)
     assert costs[1] == pytest.approx(costs[0], rel=1e-6)
     assert costs[0]
+
+
+def test_what_is_hardly_true_of_a_building_is_noted_and_nothing_else(house: House) -> None:
+    """Heat in a wrong unit fits as well, a constant draw goes into the gain, two days are few."""
+    record, _ = house
+    drawn = record.inputs + np.array([0.0, 2.0, 0.0])  # as if 2 kW more had been given
+    cases = [
+        (record, ""),
+        (Record(record.hours, record.measured, record.inputs * [1, 1e-3, 1e-3]), "is the unit of"),
+        (Record(record.hours, record.measured, record.inputs * [1, 1e3, 1e3]), "is the unit of"),
+        (record.part(0, round(48 / record.hours)), "days were fitted"),
+        (Record(record.hours, record.measured, drawn), "room.gain is -"),
+    ]
+    for changed, said in cases:
+        data = replace(of(changed), columns={"heat": "house.csv#heat"})
+        found = identify(data, "2R2C", gain=said.startswith("room.gain"), starts=1)
+        words = ("is the unit of", "days were fitted", "room.gain is")
+        notes = [n for n in found.notes if any(word in n for word in words)]
+        assert len(notes) == bool(said), (said, notes)
+        assert said in "".join(notes)
