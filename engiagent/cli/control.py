@@ -24,7 +24,7 @@ from engiagent.control.rivals import per_building as of_each_building
 from engiagent.control.rivals import rival
 from engiagent.control.starting import MODEL, read_actual
 from engiagent.control.starting import control as close
-from engiagent.environment.controllers import DEFAULT, RULES
+from engiagent.environment.controllers import DEFAULT, OF_ANY_PLANT, RULES
 from engiagent.environment.exceeding import notes_of
 from engiagent.environment.interface import imported, is_place, read_yaml
 from engiagent.environment.running import as_csv
@@ -202,7 +202,7 @@ def _controlled(
         if not (text in (*RULES, DEFAULT) or is_place(text) or Path(text).exists()):
             known = ", ".join((*RULES, DEFAULT))
             raise InputError("there is no such rule or file", found=text, expected=known)
-    ruled = next((text for text in against if text in RULES), None)
+    ruled = next((text for text in against if text in RULES and text not in OF_ANY_PLANT), None)
     alone = is_place(plant) and (simulated(plant) or hasattr(imported(plant, "a plant"), "signals"))
     if ruled is not None and alone:
         raise InputError(f"the rule {ruled} needs a plant file", plant, expected="a file of rules")
@@ -232,7 +232,7 @@ def _controlled(
     files: dict[str, str | bytes] = {}
     for text, other in found.items():
         if other.record is not None:
-            files[f"against-{Path(text).stem}.csv"] = as_csv(other.record)
+            files[f"against-{Path(text).stem.replace(':', '-')}.csv"] = as_csv(other.record)
             notes += notes_of(applied, data, other.record, f"against {text}: ")
         if other.loop is not None:
             notes.append(f"{text}: {lead(other.loop)} {other.loop.stopped}".strip())

@@ -34,7 +34,7 @@ QUARTER: Final = 0.25
 PER_AREA: Final = ("energy_cost", "import", "emissions")
 CLUSTER: Final = "cluster"
 """The component of a figure of all buildings, which meet at the connection that they share."""
-SUMMED: Final = ("energy_cost", "discomfort_below", "discomfort_above")
+SUMMED: Final = ("energy_cost", "emissions", "discomfort_below", "discomfort_above")
 EXCEEDED: Final = "limit_exceeded"
 """Energy above what a cluster limits at the shared connection."""
 NOTHING: Final = 1e-6
@@ -130,7 +130,8 @@ def _of_cluster(
     net = np.asarray(flows["import"] - flows["export"])
     over, hours = 0.0, loop.runner.horizon.hours * loop.runner.applied
     for way, flow in zip(WAYS, (net, -net), strict=True):
-        yield Figure(f"peak_{way}", float(np.max(flow, initial=0.0)), "kW", CLUSTER)
+        peak = float(np.max(flow, initial=0.0)) + 0.0  # no -0 where nothing flows that way
+        yield Figure(f"peak_{way}", peak, "kW", CLUSTER)
         above = flow - (np.inf if (limit := cluster.limit(way)) is None else limit)
         over += hours * float(np.sum(above, where=above > NOTHING))
     yield from _peak(loop, net, component=CLUSTER)

@@ -88,8 +88,8 @@ class LinkedPlant:
             )
         self._inputs = inputs
         # What the plant shows of what drives the plan, which has forecasts of it.
-        self._forecast = [n for n in disturbances if n in signals and n not in inputs]
-        self._misses: dict[str, list[float]] = {name: [] for name in self._forecast}
+        known = (name for name in disturbances if name in signals and name not in inputs)
+        self._misses: dict[str, list[float]] = {name: [] for name in known}
         self.held = [name for name in shown if name not in self._read]
         self._gain = self._kalman(shown)
         self.rows: list[Values] = []
@@ -132,9 +132,9 @@ class LinkedPlant:
         seen = self.plant.step(given)
         self.sent.append(given)
         self.rows.append(seen)
-        for name in self._forecast:
+        for name, misses in self._misses.items():
             shows = _converted(seen[name], self.plant.signals[name].unit, self._sent[name], name)
-            self._misses[name].append(shows - float(disturbances[name]))
+            misses.append(shows - float(disturbances[name]))
         predicted = np.concatenate(
             [np.asarray(controls[name], dtype=np.float64).reshape(-1) for name in self._states]
         )
@@ -156,8 +156,10 @@ class LinkedPlant:
         """Yield what a reader has to know of the plant."""
         if self.unreached:
             yield f"the plant takes no {', '.join(self.unreached)}: the plan decides them alone"
-        for how in ("estimated", "as planned"):
-            names = [n for n in self.held if self._is_corrected(n) == (how == "estimated")]
+        gain = np.zeros((len(self._units), 1)) if self._gain is None else self._gain
+        told = {name for name, row in zip(self._units, gain, strict=True) if row.any()}
+        for how, is_told in (("estimated", True), ("as planned", False)):
+            names = [n for n in self.held if (n in told) == is_told]
             if names:
                 yield f"the plant does not show {', '.join(names)}: {how}"
         for name, misses in self._misses.items():
@@ -177,10 +179,6 @@ class LinkedPlant:
     def _measured(self, name: str, seen: Values) -> float:
         return _converted(seen[name], self.plant.signals[name].unit, self._units[name], name)
 
-    def _is_corrected(self, name: str) -> bool:
-        """Return whether readings tell anything of a state."""
-        return self._gain is not None and bool(self._gain[list(self._units).index(name)].any())
-
     def _kalman(self, shown: list[str]) -> Floats | None:
         """Return the steady gain of measurements on all states; None where nothing is estimated."""
         file = self.plant.file if isinstance(self.plant, Connected) else Signals()
@@ -189,18 +187,16 @@ class LinkedPlant:
             raise InputError(f"{odd[0]} is estimated and no state", expected=", ".join(shown))
         if not file.estimated and not self.held:
             return None
-        deviations = [
-            file.outputs[name].deviation if name in file.outputs else 0.0 for name in self._read
-        ]
-        sizes = file.estimated
+        outputs = (file.outputs.get(name) for name in self._read)
+        deviations = [0.0 if output is None else output.deviation for output in outputs]
         try:
             step = transition(self.runner)
         except InputError:
             if file.estimated:
                 raise
             return None  # nobody asked, and the plan goes on as it is
-        if not sizes:  # nothing is known of noise: a step adds as much to each, as a reading has
-            sizes = dict.fromkeys(shown, max(deviations) or 1.0)
+        # Where nothing is known of noise a step adds as much to each state as a reading has.
+        sizes = file.estimated or dict.fromkeys(shown, max(deviations) or 1.0)
         added = np.diag([sizes.get(name, 0.0) ** 2 for name in shown])
         noise = np.diag(np.square(deviations))
         measures = np.eye(len(shown))[[shown.index(name) for name in self._read]]

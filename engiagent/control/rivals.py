@@ -12,7 +12,7 @@ from engiagent.control.assessment import assess, computing_time
 from engiagent.control.closedloop import ClosedLoop
 from engiagent.control.starting import ENVIRONMENT, MODEL, Names, begins_of, control, load_plant
 from engiagent.environment.controllers import chosen
-from engiagent.environment.environment import Answered
+from engiagent.environment.environment import Answered, Environment
 from engiagent.environment.interface import Runs, between
 from engiagent.environment.running import INPUTS, Forcing, run
 from engiagent.environment.signals import Connected
@@ -65,7 +65,8 @@ def rival(
     if callable(runs):
         runs = Answered(blueprint, folder, runs)
     forcing = _came(loop, runs, seconds)
-    data = run(runs, steps, seconds, chosen(controller, runs), forcing=forcing, begins=begins)
+    rule = chosen(controller, runs, lambda: Environment(blueprint, folder))
+    data = run(runs, steps, seconds, rule, forcing=forcing, begins=begins)
     if isinstance(runs, Connected):
         runs.close()
     return Rival(assess(loop, data), data)

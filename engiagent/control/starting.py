@@ -29,9 +29,11 @@ from engiagent.formulations.expansion import expand
 from engiagent.plant.horizon import aligned, usual_rule
 from engiagent.plant.sizing import open_sizes
 from engiagent.plant.source import nearest
+from engiagent.slots import COMPONENTS
 from engiagent.solvers.result import SolveOptions
 from engiagent.text.datafile import DataFile
 from engiagent.text.timestamps import read_times
+from engiagent.units.unit import convert, parse_unit
 
 DAY: Final = 24.0
 MODEL: Final = "model"
@@ -301,6 +303,7 @@ class Names:
             for slot, value in component.parameters.items()
             if isinstance(value, str)
         }
+        self._models = {component.name: component.model for component in core.components}
         self.disturbances = {slots.get(name, name): name for name in runner.axes}
         self.still = {slots[p.name]: p for p in core.parameters if p.name in slots and not p.index}
 
@@ -339,6 +342,18 @@ class Names:
 
         return answer
 
+    def _refuse_range(self, own: str, values: Floats) -> None:
+        """Refuse a series that its slot does not take, as a factor below 0."""
+        name = next(n for n, known in self.disturbances.items() if known == own)
+        owner, _, word = name.rpartition(".")
+        slot = COMPONENTS[self._models[owner]].slots.get(word) if owner in self._models else None
+        unit = self.runner.parametric.unit(own)
+        if slot is not None and slot.counts(unit) == 0:
+            for number in np.unique(values).tolist():
+                if not slot.allows(convert(number, parse_unit(unit), parse_unit(slot.unit))):
+                    said = f"what really comes of {name} is out of range"
+                    raise InputError(said, found=f"{number:g} {unit}", expected=slot.range)
+
     def series(
         self, actual: str | Path | Mapping[str, npt.ArrayLike], whole: Elaboration, steps: int
     ) -> dict[str, Floats]:
@@ -361,6 +376,7 @@ class Names:
             }
         found = {}
         for name, values in given.items():
+            self._refuse_range(name, values)
             series = self.runner.forecasts[name]
             at, own = series.axis, min(steps, values.shape[0])
             joined = np.moveaxis(np.array(series.values), at, 0)

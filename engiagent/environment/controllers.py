@@ -20,6 +20,7 @@ from engiagent.environment.interface import (
     Runs,
     Signal,
     amount,
+    between,
     driving,
     imported,
     is_place,
@@ -37,6 +38,7 @@ from engiagent.verify.plants.unit import Unit
 T = TypeVar("T")
 Rule = Callable[[Moment], float]
 Band = tuple[float, float]
+Limits = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
 
 @dataclass
@@ -212,10 +214,11 @@ def joined(*controllers: Controller) -> Drives:
 # -- rules of a whole site ------------------------------------------------------------------------
 
 
-def chosen(text: str, plant: Runs) -> Controller:
+def chosen(text: str, plant: Runs, planned: Callable[[], Environment] | None = None) -> Controller:
     """Return the controller that a rule's name, a file of rules or ``module:name`` stands for.
 
-    Raises InputError for a rule of a site where the plant is none, and for what a file has wrong.
+    ``planned``: makes the site whose limits a thermostat of another plant keeps. Raises InputError
+    for a rule of a site where there is none, and for what a file has wrong.
     """
     if is_place(text):
         return driving(imported(text, "a rule, a file of rules, or module:name"))
@@ -223,9 +226,11 @@ def chosen(text: str, plant: Runs) -> Controller:
         return joined()
     if text not in RULES:
         return read_controller(Path(text), plant.signals)
-    if not isinstance(plant, Environment):
+    if isinstance(plant, Environment):
+        return ruled(text, plant)
+    if planned is None or text not in OF_ANY_PLANT:
         raise InputError(f"the rule {text} needs a plant file", expected="a file of rules")
-    return ruled(text, plant)
+    return _elsewhere(planned(), plant)
 
 
 def ruled(name: str, site: Environment) -> Controller:
@@ -271,31 +276,72 @@ def _self_consumption(site: Environment) -> Controller:
 
 def _thermostat(site: Environment) -> Controller:
     """Heat zones at full power between limits of their temperature; see :func:`zone_limits`."""
-    parts: list[Controller] = []
-    control = Control(site.blueprint, site.folder)
-    for zone in site.built.units:
-        for reads, limits, target in _heated(site, zone, control):
-            parts.append(_two_point(reads, limits, target, site))
-    if not parts:
+    heated = _heatings(site)
+    if not heated:
         expected = "a zone with limits of its temperature, and what heats it"
         raise InputError("the rule thermostat has nothing to control", expected=expected)
+    return joined(*(_two_point(*each, site, site.signals[each[2]].upper) for each in heated))
+
+
+def _heatings(site: Environment) -> list[tuple[str, Limits, str]]:
+    """Return of each zone that has limits what is read, the limits, and the action that heats it.
+
+    A wall has none and needs none. What heats a floor or a radiator without limits heats the one
+    zone behind it that nothing else does.
+    """
+    control = Control(site.blueprint, site.folder)
+    found: list[tuple[str, Limits, str]] = []
+    spare: list[str] = []
+    why = None
+    for zone in site.built.units:
+        try:
+            found.extend(_heated(site, zone, control))
+        except InputError as error:
+            why, spare = why or error, [*spare, *_serving(site, zone)[:1]]
+    bare = [k for k, heated in enumerate(found) if not np.isfinite(site.signals[heated[2]].upper)]
+    if len(spare) == len(bare) == 1:
+        found[bare[0]] = (*found[bare[0]][:2], spare[0])
+    elif why is not None and (spare or not found):
+        raise why
+    return found
+
+
+def _elsewhere(site: Environment, plant: Runs) -> Controller:
+    """Return a thermostat between the limits of a plan, for a plant that has its own inputs."""
+    found = _heatings(site)
+    own = [n for n, s in plant.signals.items() if s.role == "action" and n in site.signals]
+    parts: list[Controller] = []
+    for reads, (low, high), target in found:
+        if reads not in plant.signals:
+            said = f"the rule thermostat reads {reads}"
+            raise InputError(said, expected="an output of that name")
+        if target not in own and (len(found) > 1 or len(own) != 1):
+            said = f"the rule thermostat does not see what heats {reads}"
+            raise InputError(said, found=", ".join(own) or "none", expected="a file of rules")
+        target = target if target in own else own[0]
+        factor, shift = between("degC", plant.signals[reads].unit)
+        limits = factor * low + shift, factor * high + shift
+        power = between(site.signals[target].unit, plant.signals[target].unit)[0]
+        most = min(power * site.signals[target].upper, plant.signals[target].upper)
+        parts.append(_two_point(reads, limits, target, site, most))
     return joined(*parts)
 
 
-Limits = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
-
-
-def _heated(site: Environment, zone: Unit, control: Control) -> Iterator[tuple[str, Limits, str]]:
-    """Yield what is read, its limits by period, and the action that heats it."""
-    signals = site.signals
-    serving = [
+def _serving(site: Environment, zone: Unit) -> list[str]:
+    """Return the actions that heat a zone."""
+    return [
         f"{u.name}.{word}"
         for u in site.built.units
         for word in ("electric_power", "heat")
         if u.connections.get("zone") == zone.name
         and u.model in ("heater", "emitter", "heat_pump", "boiler")
-        and signals.get(f"{u.name}.{word}", Signal("1", "state")).role == "action"
+        and site.signals.get(f"{u.name}.{word}", Signal("1", "state")).role == "action"
     ]
+
+
+def _heated(site: Environment, zone: Unit, control: Control) -> Iterator[tuple[str, Limits, str]]:
+    """Yield what is read, its limits by period, and the action that heats it."""
+    signals, serving = site.signals, _serving(site, zone)
     if zone.model == "thermal_zone":
         reads = zone.names("temperature")[0]
         targets = serving or [zone.names("heating")[0]]
@@ -315,8 +361,9 @@ def _heated(site: Environment, zone: Unit, control: Control) -> Iterator[tuple[s
                 yield reads, (limits[0], limits[1]), f"{zone.name}.heating_{node}"
 
 
-def _two_point(reads: str, limits: Limits, target: str, site: Environment) -> Controller:
-    most = site.signals[target].upper
+def _two_point(
+    reads: str, limits: Limits, target: str, site: Environment, most: float
+) -> Controller:
     if not np.isfinite(most):
         raise InputError(f"the rule thermostat needs the power of {target}", expected="its limit")
     hours = float(site.built.units[0].hours[0]) * 3600.0
@@ -336,3 +383,5 @@ RULES: Final[Mapping[str, Callable[[Environment], Controller]]] = {
     "thermostat": _thermostat,
 }
 """By the names that baselines have."""
+OF_ANY_PLANT: Final = ("thermostat",)
+"""Rules that read and set nothing which a plant other than a site does not have by name."""

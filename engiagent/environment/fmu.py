@@ -177,7 +177,9 @@ class Fmu:
             raise
         except Exception as error:  # of fmpy, of CVode, of the FMU's own library
             said = f"; it said: {self._said.strip()[:300]}" if self._said else ""
-            raise EngiagentError(f"{self.path.name} failed at {time:g} s: {error}{said}") from None
+            most = self.settings.communication_step or self.seconds
+            where = f"{self.path.name} failed at {time:g} s, in steps of at most {most:g} s"
+            raise EngiagentError(f"{where}: {error}{said}") from None
 
     def _hear(self, *message: Any) -> None:
         """Take what the FMU logs, which would else stand among results on standard output."""

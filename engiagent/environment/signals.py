@@ -246,7 +246,7 @@ class Connected:
                 if other is not None:
                     self._known(other)
         self.signals = {
-            **{name: Signal(w.unit, "action", self._at_rest(w)) for name, w in self._in.items()},
+            **{n: Signal(w.unit, "action", *self._range(n, w)) for n, w in self._in.items()},
             **{name: Signal(w.unit, plant.signals[w.other].role) for name, w in self._out.items()},
         }
         self.faults: dict[str, tuple[int, float, float]] = {}
@@ -270,9 +270,11 @@ class Connected:
         except UnitError as error:
             raise InputError(f"{name}: {error}", expected="the unit of the variable") from None
 
-    def _at_rest(self, wire: _Wire) -> float | None:
-        known = self.plant.signals[wire.other].default
-        return None if known is None else (known - wire.shift) / wire.factor
+    def _range(self, name: str, wire: _Wire) -> tuple[float | None, float, float]:
+        """Return what an input is where nothing sets it, and between which it is kept, as ours."""
+        rest, entry = self.plant.signals[wire.other].default, self.file.inputs[name]
+        low, high = sorted((e - wire.shift) / wire.factor for e in (entry.at_least, entry.at_most))
+        return None if rest is None else (rest - wire.shift) / wire.factor, low, high
 
     def initialize(self, seconds: float) -> None:
         """Set the length of all steps. [s]."""

@@ -290,16 +290,12 @@ def _implausible(found: Fit, data: Measurements, sure: Sequence[Estimate]) -> It
         yield f"the heat is at most {largest:.3g} kW: is the unit of {data.columns['heat']} right?"
     days = len(found.record.measured) * found.record.hours / 24
     if days < LEAST_DAYS:
-        yield (
-            f"{days:.3g} days were fitted: walls and floors may be slower than that, and their "
-            "values then rest on the structure; a record of two to three weeks is better"
-        )
-    for gain in (e for e in sure if e.name == GAIN):
-        if gain.high < 0 and -gain.value > mean / 10:
-            yield (
-                f"{GAIN} is {gain.value:.3g} kW, which no people or devices give: it stands for "
-                "what the structure leaves out, as a wall that stores heat"
-            )
+        said = "walls and floors may be slower; a record of two to three weeks is better"
+        yield f"{days:.3g} days were fitted: {said}"
+    gain = next((e for e in sure if e.name == GAIN), None)
+    if gain is not None and gain.high < 0 and -gain.value > mean / 10:
+        said = "which no people or devices give: it stands for what the structure leaves out"
+        yield f"{GAIN} is {gain.value:.3g} kW, {said}, as a wall that stores heat"
 
 
 def _plain(value: Any) -> Any:

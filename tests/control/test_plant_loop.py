@@ -395,10 +395,11 @@ def test_a_rule_meets_what_really_came(tmp_path: Path) -> None:
 def test_a_rule_of_sites_is_refused_beside_an_fmu_before_the_loop(tmp_path: Path) -> None:
     plan = tmp_path / "house.yaml"
     plan.write_text(HOUSE)
-    given = ["control", str(plan), "--plant", "fmu:there_is_none.fmu", "--against", "thermostat"]
+    given = ["control", str(plan), "--plant", "fmu:there_is_none.fmu"]
+    given += ["--against", "self-consumption"]
     done = CliRunner().invoke(app, [*given, "--out", str(tmp_path / "loop")])
     assert (done.exit_code, (tmp_path / "loop").exists()) == (2, False)
-    assert "thermostat needs a plant file" in done.stderr
+    assert "self-consumption needs a plant file" in done.stderr
 
 
 @pytest.mark.parametrize("steps", [0, -3])
@@ -465,7 +466,7 @@ def test_a_function_of_python_answers_plans_rules_and_simulations(
     words = ["plan.yaml", "--plant", "bench:answer", "--controller", "bench:Rule", "--out", "run"]
     done = CliRunner().invoke(app, ["simulate", *words, "--steps", "8"])
     assert done.exit_code == 0, done.output
-    for path in ("loop/against-bench:Rule.csv", "run/data.csv"):
+    for path in ("loop/against-bench-Rule.csv", "run/data.csv"):
         rows = list(csv.DictReader((tmp_path / path).read_text().splitlines()))
         assert len(rows) == 8
         room = 20.5
@@ -546,3 +547,51 @@ def test_what_a_loop_leaves_behind_is_controlled_again(tmp_path: Path) -> None:
     )
     assert "__measured" not in done.output
     assert "coldest" not in done.output
+
+
+def test_what_heats_a_floor_keeps_the_room_behind_it(tmp_path: Path) -> None:
+    """A wall and a floor have no limits of their own; the thermostat reads the room that has."""
+    plan = HOUSE.replace(
+        "initial_temperature: 20.5 degC",
+        "initial_temperature: 20.5 degC, neighbours: {wall: 2 K/kW, floor: 1 K/kW}",
+    ).replace("zone: living", "zone: floor")
+    for zone in ("wall", "floor"):
+        slots = "model: thermal_zone, capacitance: 2 kWh/K, initial_temperature: 21 degC"
+        plan = plan.replace("  pump:", f"  {zone}: {{{slots}}}\n  pump:")
+    (tmp_path / "plan.yaml").write_text(plan)
+    given = ["--plant", "environment", "--steps", "12", "--against", "thermostat"]
+    told(tmp_path / "plan.yaml", *given, "--out", tmp_path / "out")
+    on = False
+    rows = (tmp_path / "out/against-thermostat.csv").read_text().splitlines()
+    for row in csv.DictReader(rows):
+        warmth = float(row["zone.living.temperature [degC]"])
+        on = warmth < 20 or (on and warmth < 22)
+        assert float(row["pump.electric_power [kW]"]) == pytest.approx(2.0 * on)
+
+
+def test_a_cluster_emits_what_its_buildings_do(tmp_path: Path) -> None:
+    green = HOUSE.replace("0.3 EUR/kWh}", "0.3 EUR/kWh, emission_factor: 0.4 kg/kWh}")
+    (tmp_path / "one.yaml").write_text(green)
+    (tmp_path / "all.yaml").write_text(
+        "title: Two\nhorizon: {start: 2026-01-10, step: 1 h, days: 2}\n"
+        "buildings: {a: one.yaml, b: one.yaml}\ngoal: {minimize: cost}\n"
+    )
+    emitted = {}
+    for name in ("one", "all"):
+        out = tmp_path / name
+        given = ["--plant", "environment", "--steps", "6", "--against", "default"]
+        found = told(tmp_path / f"{name}.yaml", *given, "--out", out)
+        figures = [f for f in found["assessment"] if f["name"] == "emissions"]
+        emitted[name] = figures[0]["value"]
+    assert figures[0]["component"] == "cluster"
+    assert emitted["all"] == pytest.approx(2 * emitted["one"])
+
+
+def test_what_really_comes_is_refused_where_its_slot_is(tmp_path: Path) -> None:
+    factors = ", ".join(["0.4 kg/kWh", "0.3 kg/kWh"] * 24)
+    green = HOUSE.replace("0.3 EUR/kWh}", f"0.3 EUR/kWh, emission_factor: [{factors}]}}")
+    (tmp_path / "plan.yaml").write_text(green)
+    plant = Site.load(tmp_path / "plan.yaml").blueprint()
+    plant.control(2, actual={"grid.emission_factor": [0.0, 0.5]}, progress=False)
+    with pytest.raises(InputError, match=r"grid\.emission_factor is out of range"):
+        plant.control(2, actual={"grid.emission_factor": [-0.1, 0.5]}, progress=False)

@@ -39,6 +39,28 @@ def changed(site: Path, old: str, new: str) -> None:
     file.write_text(file.read_text().replace(old, new))
 
 
+def zoned(site: Path, outside: str) -> None:
+    """Put a plan of two zones into the place of that of a network, and signals for it."""
+    (site / "house.yaml").write_text(
+        "title: House\nhorizon: {start: 2026-01-10, step: 15 min, periods: 192}\ncomponents:\n"
+        "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
+        "  air: {model: thermal_zone, capacitance: 0.4167 kWh/K, initial_temperature: 20 degC,"
+        " neighbours: {wall: 2 K/kW}}\n"
+        "  wall: {model: thermal_zone, capacitance: 5.556 kWh/K, initial_temperature: 12 degC,"
+        f" resistance: 6 K/kW, ambient_temperature: {outside}}}\n"
+        "  pump: {model: heater, zone: air, electric_power_max: 5 kW, cop: 1}\n"
+        'requirements: {warm: {for: t in T, must: "20 degC <= air.temperature[t] <= 21 degC"}}\n'
+        "goal: {minimize: cost}\n"
+    )
+    (site / "signals.yaml").write_text(
+        "time_zero: 2026-01-01\ncommunication_step: 60 s\n"
+        "inputs: {pump.electric_power: {to: oveQ_u, unit: W, activate: oveQ_activate}}\n"
+        "outputs:\n  zone.air.temperature: {from: reaT_y, unit: K}\n"
+        "  wall.ambient_temperature: {from: t_out, unit: K, mean: yes}\n"
+        "  heat: {from: oveQ_y, unit: W, mean: yes}\n"
+    )
+
+
 def test_a_house_follows_its_equations(house: Path) -> None:
     plant = Fmu(house, Signals(start_time=86400.0, communication_step=60.0))
     plant.initialize(900.0)
@@ -117,7 +139,6 @@ def test_a_plan_controls_an_fmu_and_keeps_it_warm(site: Path, noise: str) -> Non
 @pytest.mark.parametrize("late", [0, 1])
 def test_weather_by_another_clock_than_the_plant_is_seen(site: Path, late: int) -> None:
     """A forecast an hour late is off by as much as the weather changes in an hour."""
-    day = "{start: 2026-01-10, step: 15 min, periods: 192}"
     weather = [
         5.0 * math.sin(2 * math.pi * ((k + 0.5) / 96 - late / 24 - 0.375)) for k in range(192)
     ]
@@ -125,23 +146,7 @@ def test_weather_by_another_clock_than_the_plant_is_seen(site: Path, late: int) 
         f"2026-01-{10 + k // 96}T{k // 4 % 24:02}:{k % 4 * 15:02},{weather[k]}" for k in range(192)
     )
     (site / "days.csv").write_text("\n".join(["time,outside [degC]", *rows]))
-    (site / "house.yaml").write_text(
-        f"title: House\nhorizon: {day}\ncomponents:\n"
-        "  grid: {model: grid, import_price: 0.3 EUR/kWh}\n"
-        "  air: {model: thermal_zone, capacitance: 0.4167 kWh/K, initial_temperature: 20 degC,"
-        " neighbours: {wall: 2 K/kW}}\n"
-        "  wall: {model: thermal_zone, capacitance: 5.556 kWh/K, initial_temperature: 12 degC,"
-        " resistance: 6 K/kW, ambient_temperature: days.csv#outside}\n"
-        "  pump: {model: heater, zone: air, electric_power_max: 5 kW, cop: 1}\n"
-        'requirements: {warm: {for: t in T, must: "air.temperature[t] >= 20 degC"}}\n'
-        "goal: {minimize: cost}\n"
-    )
-    (site / "signals.yaml").write_text(
-        "time_zero: 2026-01-01\ncommunication_step: 60 s\n"
-        "inputs: {pump.electric_power: {to: oveQ_u, unit: W, activate: oveQ_activate}}\n"
-        "outputs:\n  zone.air.temperature: {from: reaT_y, unit: K}\n"
-        "  wall.ambient_temperature: {from: t_out, unit: K, mean: yes}\n"
-    )
+    zoned(site, "days.csv#outside")
     (note,) = (n for n in controlled(site, 96).notes if n.startswith("wall.ambient_temperature"))
     mean, worst = (float(part) for part in re.findall(r"([\d.e-]+) K", note))
     change = 2 * 5.0 * math.sin(math.pi * late / 24)  # the largest in that time
@@ -290,3 +295,49 @@ def test_the_own_control_of_an_fmu_is_a_baseline(site: Path) -> None:
     assert done.exit_code < 2, done.output
     rows = list(csv.DictReader((site / "loop/against-default.csv").read_text().splitlines()))
     assert all(20.5 < float(row["house.air.temperature [degC]"]) < 21.5 for row in rows)
+
+
+@pytest.mark.parametrize("power", ["unit: W", "full: 2000 W", "full: 2 kW"])
+def test_a_thermostat_between_the_limits_of_the_plan_runs_an_fmu(site: Path, power: str) -> None:
+    """It is on from 20 to 21 °C and off from there on; the wall, which nothing limits, is left."""
+    zoned(site, "0 degC")
+    changed(site, "oveQ_u, unit: W", f"oveQ_u, {power}")
+    full = 5.0 if power == "unit: W" else 2.5e-3  # five times what 1 W stands for
+    plan, plant = str(site / "house.yaml"), f"fmu:{site / 'House.fmu'}"
+    given = ["--signals", str(site / "signals.yaml"), "--against", "thermostat", "--steps", "32"]
+    out = ["--out", str(site / "loop")]
+    done = CliRunner().invoke(app, ["control", plan, "--plant", plant, *given, *out])
+    assert done.exit_code < 2, done.output
+    rows = list(csv.DictReader((site / "loop/against-thermostat.csv").read_text().splitlines()))
+    on, seen = False, set()
+    for row in rows:
+        warmth = float(row["zone.air.temperature [degC]"])
+        on = warmth < 20 or (on and warmth < 21)
+        assert float(row["heat [kW]"]) == pytest.approx(full * on)
+        seen.add(on)
+    assert seen == {False, True}
+    file = (site / "signals.yaml").read_text()
+    (site / "signals.yaml").write_text(file.replace("zone.air.", "zone.wall."))
+    done = CliRunner().invoke(app, ["control", plan, "--plant", plant, *given, *out, "--force"])
+    assert done.exit_code == 2
+    assert "the rule thermostat reads zone.air.temperature" in done.output
+
+
+def test_what_is_no_whole_step_is_named(tmp_path: Path) -> None:
+    hour = "horizon: {start: 2026-01-10, step: 1 h, periods: 2}"
+    grid, load = "{model: grid, import_price: 0.3 EUR/kWh}", "{model: load, power: 1 kW}"
+    parts = f"components: {{grid: {grid}, all: {load}}}"
+    (tmp_path / "p.yaml").write_text(f"title: P\n{hour}\n{parts}\ngoal: {{minimize: cost}}\n")
+    for step, left in (("7min", "the last 1 min"), ("8min", "")):
+        words = [
+            "simulate",
+            str(tmp_path / "p.yaml"),
+            "--step",
+            step,
+            "--out",
+            str(tmp_path / step),
+        ]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        assert ("no whole step" in done.output) == bool(left)
+        assert left in done.output
