@@ -116,8 +116,7 @@ def simulate(
             on_step=show and (lambda done, total: show(f"step {done} of {total}")),
         )
     notes = [*getattr(unit, "notes", lambda: ())(), *unserved(data_set)]
-    rest = (available or 0.0) - count * length
-    if steps is None and rest > 1.0:
+    if steps is None and (rest := (available or 0.0) - count * length) > 1.0:
         notes.append(f"the last {rest / 60:g} min of the series are no whole step and did not run")
     summary: dict[str, Any] = {"schema": SCHEMA, "plant": name, "steps": count}
     summary |= {"step_seconds": length}

@@ -130,8 +130,7 @@ def _of_cluster(
     net = np.asarray(flows["import"] - flows["export"])
     over, hours = 0.0, loop.runner.horizon.hours * loop.runner.applied
     for way, flow in zip(WAYS, (net, -net), strict=True):
-        peak = float(np.max(flow, initial=0.0)) + 0.0  # no -0 where nothing flows that way
-        yield Figure(f"peak_{way}", peak, "kW", CLUSTER)
+        yield Figure(f"peak_{way}", float(np.max(flow, initial=0.0) + 0.0), "kW", CLUSTER)
         above = flow - (np.inf if (limit := cluster.limit(way)) is None else limit)
         over += hours * float(np.sum(above, where=above > NOTHING))
     yield from _peak(loop, net, component=CLUSTER)

@@ -17,7 +17,7 @@ from engiagent.control.horizon import Floats, at_stage
 from engiagent.control.runner import RecedingHorizon
 from engiagent.environment.interface import Runs, Values, between, element_name
 from engiagent.environment.running import in_steps, recorded
-from engiagent.environment.signals import Connected, Signals
+from engiagent.environment.signals import Connected, Output, Signals
 from engiagent.errors import InputError
 from engiagent.units.unit import UnitError, parse_unit
 
@@ -156,6 +156,10 @@ class LinkedPlant:
         """Yield what a reader has to know of the plant."""
         if self.unreached:
             yield f"the plant takes no {', '.join(self.unreached)}: the plan decides them alone"
+            known = self.plant.signals
+            odd = [n for n in self.unreached if n in known and known[n].role == "state"]
+            if odd:
+                yield f"{', '.join(odd)} is read at instants and does not count: say 'mean: yes'"
         gain = np.zeros((len(self._units), 1)) if self._gain is None else self._gain
         told = {name for name, row in zip(self._units, gain, strict=True) if row.any()}
         for how, is_told in (("estimated", True), ("as planned", False)):
@@ -167,7 +171,7 @@ class LinkedPlant:
             amounts = f"{off.mean():.3g} {unit} in the mean, {off.max():.3g} {unit} at worst"
             yield f"{name} as the plan has it is off what the plant shows by {amounts}"
         if not self.held and isinstance(self.plant, Connected) and self._gain is not None:
-            noisy = [n for n in self._read if self.plant.file.outputs[n].deviation]
+            noisy = [n for n in self._read if self.plant.file.outputs[n].deviation[0]]
             shown = f"from readings and the plan: {', '.join(noisy)}"
             yield f"estimated {shown if noisy else 'nothing: no reading has a deviation'}"
         notes = getattr(self.plant, "notes", None)
@@ -179,6 +183,11 @@ class LinkedPlant:
     def _measured(self, name: str, seen: Values) -> float:
         return _converted(seen[name], self.plant.signals[name].unit, self._units[name], name)
 
+    def _spread(self, name: str, size: tuple[float, str | None]) -> float:
+        """Return a deviation in the unit of a state."""
+        own, wanted = (str(parse_unit(u or "1").difference()) for u in (size[1], self._units[name]))
+        return size[0] if size[1] is None else _converted(size[0], own, wanted, name)
+
     def _kalman(self, shown: list[str]) -> Floats | None:
         """Return the steady gain of measurements on all states; None where nothing is estimated."""
         file = self.plant.file if isinstance(self.plant, Connected) else Signals()
@@ -187,8 +196,8 @@ class LinkedPlant:
             raise InputError(f"{odd[0]} is estimated and no state", expected=", ".join(shown))
         if not file.estimated and not self.held:
             return None
-        outputs = (file.outputs.get(name) for name in self._read)
-        deviations = [0.0 if output is None else output.deviation for output in outputs]
+        read = (file.outputs.get(name, Output("")).deviation for name in self._read)
+        deviations = [self._spread(*each) for each in zip(self._read, read, strict=True)]
         try:
             step = transition(self.runner)
         except InputError:
@@ -196,8 +205,8 @@ class LinkedPlant:
                 raise
             return None  # nobody asked, and the plan goes on as it is
         # Where nothing is known of noise a step adds as much to each state as a reading has.
-        sizes = file.estimated or dict.fromkeys(shown, max(deviations) or 1.0)
-        added = np.diag([sizes.get(name, 0.0) ** 2 for name in shown])
+        sizes = file.estimated or dict.fromkeys(shown, (max(deviations) or 1.0, None))
+        added = np.diag([self._spread(n, sizes.get(n, (0.0, None))) ** 2 for n in shown])
         noise = np.diag(np.square(deviations))
         measures = np.eye(len(shown))[[shown.index(name) for name in self._read]]
         spread = added.copy()

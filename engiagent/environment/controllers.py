@@ -230,7 +230,7 @@ def chosen(text: str, plant: Runs, planned: Callable[[], Environment] | None = N
         return ruled(text, plant)
     if planned is None or text not in OF_ANY_PLANT:
         raise InputError(f"the rule {text} needs a plant file", expected="a file of rules")
-    return _elsewhere(planned(), plant)
+    return _thermostat(planned(), plant)
 
 
 def ruled(name: str, site: Environment) -> Controller:
@@ -274,15 +274,6 @@ def _self_consumption(site: Environment) -> Controller:
     return command
 
 
-def _thermostat(site: Environment) -> Controller:
-    """Heat zones at full power between limits of their temperature; see :func:`zone_limits`."""
-    heated = _heatings(site)
-    if not heated:
-        expected = "a zone with limits of its temperature, and what heats it"
-        raise InputError("the rule thermostat has nothing to control", expected=expected)
-    return joined(*(_two_point(*each, site, site.signals[each[2]].upper) for each in heated))
-
-
 def _heatings(site: Environment) -> list[tuple[str, Limits, str]]:
     """Return of each zone that has limits what is read, the limits, and the action that heats it.
 
@@ -306,24 +297,29 @@ def _heatings(site: Environment) -> list[tuple[str, Limits, str]]:
     return found
 
 
-def _elsewhere(site: Environment, plant: Runs) -> Controller:
-    """Return a thermostat between the limits of a plan, for a plant that has its own inputs."""
-    found = _heatings(site)
-    own = [n for n, s in plant.signals.items() if s.role == "action" and n in site.signals]
+def _thermostat(site: Environment, plant: Runs | None = None) -> Controller:
+    """Heat zones at full power between limits of their temperature; see :func:`zone_limits`.
+
+    ``plant``: what is read and set, by its own units, where it is not the site.
+    """
+    signals, found = (plant or site).signals, _heatings(site)
+    own = [n for n, signal in signals.items() if signal.role == "action" and n in site.signals]
     parts: list[Controller] = []
     for reads, (low, high), target in found:
-        if reads not in plant.signals:
-            said = f"the rule thermostat reads {reads}"
-            raise InputError(said, expected="an output of that name")
-        if target not in own and (len(found) > 1 or len(own) != 1):
-            said = f"the rule thermostat does not see what heats {reads}"
-            raise InputError(said, found=", ".join(own) or "none", expected="a file of rules")
+        if reads not in signals or (target not in own and (len(found) > 1 or len(own) != 1)):
+            said = f"the rule thermostat does not see {reads}, or what heats it"
+            raise InputError(
+                said, found=", ".join(signals), expected="its name, or a file of rules"
+            )
         target = target if target in own else own[0]
-        factor, shift = between("degC", plant.signals[reads].unit)
+        factor, shift = between("degC", signals[reads].unit)
         limits = factor * low + shift, factor * high + shift
-        power = between(site.signals[target].unit, plant.signals[target].unit)[0]
-        most = min(power * site.signals[target].upper, plant.signals[target].upper)
-        parts.append(_two_point(reads, limits, target, site, most))
+        power = between(site.signals[target].unit, signals[target].unit)[0]
+        most = min(power * site.signals[target].upper, signals[target].upper)
+        parts.append(_two_point(reads, limits, target, float(site.built.units[0].hours[0]), most))
+    if not parts:
+        expected = "a zone with limits of its temperature, and what heats it"
+        raise InputError("the rule thermostat has nothing to control", expected=expected)
     return joined(*parts)
 
 
@@ -361,15 +357,12 @@ def _heated(site: Environment, zone: Unit, control: Control) -> Iterator[tuple[s
                 yield reads, (limits[0], limits[1]), f"{zone.name}.heating_{node}"
 
 
-def _two_point(
-    reads: str, limits: Limits, target: str, site: Environment, most: float
-) -> Controller:
+def _two_point(reads: str, limits: Limits, target: str, hours: float, most: float) -> Controller:
     if not np.isfinite(most):
         raise InputError(f"the rule thermostat needs the power of {target}", expected="its limit")
-    hours = float(site.built.units[0].hours[0]) * 3600.0
 
     def band(now: Moment) -> Band:
-        place = int(now.step * now.seconds // hours)
+        place = int(now.step * now.seconds // (3600.0 * hours))
         low, high = (float(side[min(place, len(side) - 1)]) for side in limits)
         return low, high
 
@@ -383,5 +376,4 @@ RULES: Final[Mapping[str, Callable[[Environment], Controller]]] = {
     "thermostat": _thermostat,
 }
 """By the names that baselines have."""
-OF_ANY_PLANT: Final = ("thermostat",)
-"""Rules that read and set nothing which a plant other than a site does not have by name."""
+OF_ANY_PLANT: Final = ("thermostat",)  # rules for plants that are no sites as well

@@ -45,7 +45,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """Where one of our signals is read, with the standard ``deviation`` of its noise in our unit.
+    """Where one of our signals is read, with the standard ``deviation`` of its noise and its unit.
 
     ``mean`` is that over the period; else it is the value at its end.
     """
@@ -54,7 +54,7 @@ class Output:
     unit: str | None = None
     full: tuple[float, str | None] = (1.0, None)
     mean: bool = False
-    deviation: float = 0.0
+    deviation: tuple[float, str | None] = (0.0, None)  # in our unit where none stands there
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Signals:
     outputs: Mapping[str, Output] = field(default_factory=dict)
     # states of a plan that the plant does not show, with the standard deviation of what one step
     # adds to what is not known of them
-    estimated: Mapping[str, float] = field(default_factory=dict)
+    estimated: Mapping[str, tuple[float, str | None]] = field(default_factory=dict)
     # the date at which the plant's clock shows 0, as ``2026-01-01``; none is assumed
     time_zero: np.datetime64 | None = None
     # start_time, warmup: the plant's time at the first instant, and how long before that an FMU
@@ -200,24 +200,28 @@ def _date(value: Any, what: str) -> np.datetime64:
 
 
 def duration(value: Any, what: str) -> float:
-    """Return a time as people write it, in seconds; InputError when it is none."""
-    return amount(value, what, "s")[0]
+    """Return a time as people write it, in seconds; InputError when it is none, or below 0."""
+    if (found := amount(value, what, "s")[0]) < 0:
+        raise InputError(f"{what} is below 0", found=str(value), expected="a time as 1 d")
+    return found
 
 
-def _size(value: Any, what: str) -> float:
-    return amount(value, what)[0]
+def _yes(value: Any, what: str) -> bool:
+    if value not in (True, "yes", False, "no"):
+        raise InputError(f"{what} is neither", found=repr(value)[:80], expected="yes or no")
+    return value in (True, "yes")
 
 
 _FIELDS: Final[Mapping[str, _Reader]] = {
-    **{"unit": _unit, "full": amount, "deviation": _size, "activate": _text, "read_back": _text},
-    **{"at_least": _plain, "at_most": _plain, "mean": lambda value, what: value in (True, "yes")},
+    **{"unit": _unit, "full": amount, "deviation": amount, "activate": _text, "read_back": _text},
+    **{"at_least": _plain, "at_most": _plain, "mean": _yes},
 }
 _FILE: Final[Mapping[str, _Reader]] = {
     **dict.fromkeys(("start_time", "warmup", "communication_step"), duration),
     **{"time_zero": _date, "kind": _text, "parameters": _mapping, "held": _each(_plain)},
     "weather": _text,
     **{"inputs": _each(_entry(Input, "to")), "outputs": _each(_entry(Output, "from"))},
-    "estimated": _each(_size),
+    "estimated": _each(amount),
 }
 
 

@@ -27,10 +27,8 @@ AUTO: Final = "auto"
 HELD_BACK: Final = 0.25
 SCHEMA: Final = "engiagent-identification/1"
 _MOST_HELD_BACK: Final = 0.8
-PLAUSIBLE_HEAT: Final = (0.1, 1000.0)
-"""Between which the largest heat into a building is expected. [kW]"""
-LEAST_DAYS: Final = 5.0
-"""Fitted days below which slow masses, of a day or two, have hardly been seen to move."""
+PLAUSIBLE_HEAT: Final = (0.1, 1000.0)  # between these the largest heat into a building. [kW]
+LEAST_DAYS: Final = 5.0  # fitted, before masses that are slow by a day or two were seen to move
 
 
 @dataclass(frozen=True)
