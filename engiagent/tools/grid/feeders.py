@@ -98,6 +98,20 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Bands:
+    """Between which voltages have to stay: everywhere, and at buses or nodes of their own."""
+
+    low: float  # [p.u.]
+    high: float
+    own: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def of(self, node: str) -> tuple[float, float]:
+        """Return the band of a node."""
+        bus = node.partition(".")[0]
+        return self.own.get(node, self.own.get(bus, (self.low, self.high)))
+
+
+@dataclass(frozen=True)
 class Branches:
     """What flows in all branches: the greatest current of each, and its share."""
 
@@ -245,6 +259,12 @@ class Feeder:
         order, count = element.NodeOrder(), element.NumConductors()
         return [f"{buses[k // count]}.{n}" if n else "0" for k, n in enumerate(order)]
 
+    def primitive(self) -> Complex:
+        """Return the admittances of the active element, by terminals; none of a control. [S]."""
+        flat = np.array(self.dss.CktElement.YPrim()).view(complex)
+        size = int(np.sqrt(len(flat)))
+        return flat.reshape(size, size).T
+
     def drawn(self, factor: float) -> tuple[Load, ...]:
         """Return loads now, times a factor, and generators; InputError for a model of OpenDSS's."""
         found = [*self._read("load"), *self._read("generator")]
@@ -284,7 +304,7 @@ class Feeder:
     def _branches(self) -> Iterator[Branch]:
         for name in self.elements():
             kind, _, own = name.partition(".")
-            if kind not in ("line", "transformer") or self._open():
+            if kind not in ("line", "transformer") or self.open():
                 continue
             nodes = tuple(self.terminals())
             ends = [n.partition(".")[0].lower() for n in self.dss.CktElement.BusNames()]
@@ -302,7 +322,8 @@ class Feeder:
                     rated[first : first + phases] = self.dss.Transformers.kVA() / kv or np.inf
             yield Branch(name, (ends[0], ends[1]), nodes, rated, length)
 
-    def _open(self) -> bool:
+    def open(self) -> bool:
+        """Return whether the active element is open at an end."""
         element = self.dss.CktElement
         return any(element.IsOpen(t + 1, 0) for t in range(element.NumTerminals()))
 

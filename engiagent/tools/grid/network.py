@@ -50,12 +50,10 @@ class Network:
             kind = name.partition(".")[0]
             if kind in ACTIVE:
                 continue
-            flat = np.array(feeder.dss.CktElement.YPrim())
-            if not flat.size:  # controls and fuses
+            primitive = feeder.primitive()
+            if not primitive.size:  # controls and fuses
                 continue
             terminals = feeder.terminals()
-            size = len(terminals)
-            primitive = (flat[0::2] + 1j * flat[1::2]).reshape(size, size).T
             index = [place.get(node, -1) for node in terminals]
             if kind == "vsource":
                 source += _norton(feeder, primitive, index, start)

@@ -4,6 +4,7 @@ Nothing is claimed of a plan before a power flow executes it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +21,7 @@ from engiagent.io.schemawords import (
     maybe,
     record,
 )
-from engiagent.tools.grid.feeders import Feeder, Flow
+from engiagent.tools.grid.feeders import Bands, Feeder, Flow
 from engiagent.tools.grid.flows import (
     PACK,
     Profiles,
@@ -32,14 +33,7 @@ from engiagent.tools.grid.flows import (
     situated,
     violations_of,
 )
-from engiagent.tools.grid.programmes import (
-    Answer,
-    Bands,
-    Question,
-    Unit,
-    solve_linear,
-    solve_question,
-)
+from engiagent.tools.grid.programmes import Answer, Question, Unit, solve_linear, solve_question
 from engiagent.tools.grid.transmission import Case, executed, optimal_flow
 from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.places import write_rows
@@ -78,13 +72,9 @@ def _units(feeder: Feeder, given: Json, share: float) -> list[Unit]:
     powers = powers or {load.nodes[0]: own_power for load in feeder.loads}
     reactive = given.get("reactive", 0.0) * share
     return [
-        Unit(_id(node), node, power.real * share, power.real * reactive)
+        Unit(node, power.real * share, power.real * reactive)
         for node, power in feeder.shared(powers)
     ]
-
-
-def _id(node: str) -> str:
-    return "u_" + "".join(c if c.isalnum() else "_" for c in node)
 
 
 def _executed(
@@ -158,13 +148,13 @@ def _hosted(feeder: Feeder, now: Situation, stamp: str | None, given: Json) -> J
     apply(feeder, now)
     units, bands = _units(feeder, given, now.share), Bands(*bands_of(feeder, given))
     loading, norm = given.get("loading", np.inf), given.get("strategy", "L1")
-    question = Question(bands, units, norm, loading=loading, loads=feeder.drawn(now.factor))
+    question = Question(bands, units, feeder.drawn(now.factor), norm, loading=loading)
     solve = solve_linear if given.get("method") == "linear" else solve_question
     answer = solve(feeder, question, given.get("time_limit", 60.0))
-    powers = {u.node: answer.powers[u.name] for u in units}
+    powers = {u.node: answer.powers[u.node] for u in units}
     flow = apply(feeder, Situation(now.factor, now.loads, powers))
     same = LINEAR_SAME if given.get("method") == "linear" else SAME
-    listed = [_unit_row(u, answer.powers[u.name]) for u in units]
+    listed = [_unit_row(u, answer.powers[u.node]) for u in units]
     return {
         **{"stamp": stamp, "status": answer.status, "objective": answer.objective, "units": listed},
         "hosted_kw": sum(row["power_kw"] for row in listed),
@@ -209,7 +199,7 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
         norm = given.get("norm", "L2")
         most = given.get("slack_max", 1e4)
         loads = feeder.drawn(now.factor)
-        question = Question(bands, fixed, norm, slack=most, loading=np.inf, loads=loads)
+        question = Question(bands, fixed, loads, norm, slack=most)
         answer = solve_question(feeder, question, given.get("time_limit", 60.0))
         least = given.get("tolerance", 1e-3)
         slack = {n: v for n, v in answer.slack.items() if abs(v) > least}
@@ -232,7 +222,7 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
 def _fixed_units(feeder: Feeder, now: Situation) -> list[Unit]:
     """Return the units of a situation as ones that feed in all they have."""
     powers = feeder.shared(now.units or {})
-    return [Unit(_id(node), node, power.real * now.share, fixed=True) for node, power in powers]
+    return [Unit(node, power.real * now.share, fixed=True) for node, power in powers]
 
 
 def _worst_buses(slack: Mapping[str, complex]) -> list[Json]:
@@ -284,20 +274,20 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
             raise InputError(f"costs are stated of {idle[0]}, which has no unit", expected="units")
         for k, unit in enumerate(units):
             paid = costs.get(unit.node, costs.get(unit.node.partition(".")[0], 0.0))
-            units[k] = Unit(unit.name, unit.node, unit.available, unit.reactive, cost=paid)
+            units[k] = replace(unit, cost=paid)
         price = given.get("price", 100.0)
         loading, loads = given.get("loading", np.inf), feeder.drawn(now.factor)
-        question = Question(bands, units, price=price, loading=loading, loads=loads)
+        question = Question(bands, units, loads, price=price, loading=loading)
         answer = solve_question(feeder, question, given.get("time_limit", 60.0))
-        powers = {u.node: answer.powers[u.name] for u in units}
+        powers = {u.node: answer.powers[u.node] for u in units}
         flow = apply(feeder, Situation(now.factor, None, powers))
-        paid = sum(u.cost * answer.powers[u.name].real for u in units)
+        paid = sum(u.cost * answer.powers[u.node].real for u in units)
         content = {
             **{"case": feeder.name, "status": answer.status},
             "cost_eur_per_h": (paid + price * flow.source.real) / 1e3,
             "cost_without_eur_per_h": price * without.source.real / 1e3,
             "import_kw": flow.source.real,
-            "units": [_unit_row(u, answer.powers[u.name]) for u in units],
+            "units": [_unit_row(u, answer.powers[u.node]) for u in units],
             "executed": _executed(feeder, flow, answer.voltages, bands, given, SAME),
         }
     return Outcome(plain(content))
@@ -320,10 +310,12 @@ def grid_opf(state: State, given: Json) -> Outcome:
 
     An AC dispatch is executed by PYPOWER's power flow: how far its voltages and powers are from it.
     """
-    case = Case.load(given["case"], state.root).with_loads(entries(given.get("loads")))
-    case = case.with_limits(numbers(given.get("limits"), "limit"))
-    case = case.with_costs(entries(given.get("costs")))
-    case = case.without([name.lower() for name in given.get("outages", ())])
+    case = Case.load(given["case"], state.root).changed(
+        entries(given.get("loads")),
+        numbers(given.get("limits"), "limit"),
+        entries(given.get("costs")),
+        [name.lower() for name in given.get("outages", ())],
+    )
     formulation = given.get("formulation", "ac")
     found = optimal_flow(case, formulation, given.get("time_limit", 60.0))
     live = case.in_service()
