@@ -27,7 +27,7 @@ def solve_balanced(
     try:
         from power_grid_model import ComponentType, PowerGridModel
         from power_grid_model.errors import PowerGridError  # type: ignore[attr-defined]
-        from power_grid_model.utils import json_deserialize
+        from power_grid_model.utils import json_deserialize  # type: ignore[attr-defined]
     except ImportError:
         expected = 'pip install "engiagent[grid]"'
         raise InputError("power-grid-model is not installed", expected=expected) from None

@@ -1,6 +1,7 @@
 """Tools that solve power flows of feeders, and look at what is in them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from engiagent.io.schemawords import (
 )
 from engiagent.text.datafile import load_data_file
 from engiagent.tools.grid.balanced import solve_balanced
-from engiagent.tools.grid.feeders import FEEDERS, Feeder, Flow, opened
+from engiagent.tools.grid.feeders import FEEDERS, Bands, Feeder, Flow, opened
 from engiagent.tools.grid.network import Network, power_flow
 from engiagent.tools.grid.transmission import CASES
 from engiagent.tools.modelling import plain
@@ -160,52 +161,10 @@ def situated(state: State, given: Json, plain: bool = False) -> Iterator[tuple[F
 def voltages_content(voltages: Mapping[str, complex]) -> list[Json]:
     """Return voltages as a caller sees them."""
     return [
-        {
-            "node": node,
-            "magnitude_pu": round(abs(v), 8),
-            "angle_deg": round(float(np.angle(v, deg=True)), 6),
-        }
+        {"node": node, "magnitude_pu": round(abs(v), 8)}
+        | {"angle_deg": round(float(np.angle(v, deg=True)), 6)}
         for node, v in voltages.items()
     ]
-
-
-def violations_of(
-    feeder: Feeder,
-    flow: Flow,
-    low: float,
-    high: float,
-    loading: float | None,
-    own: Mapping[str, tuple[float, float]] | None = None,
-) -> list[Json]:
-    """Return nodes out of their bands and branches above their rating, the worst first."""
-    found: list[tuple[float, Json]] = []
-    for node, size in ((node, abs(value)) for node, value in flow.voltages.items()):
-        least, most = (own or {}).get(node, (own or {}).get(node.partition(".")[0], (low, high)))
-        if size < least - 1e-6 or size > most + 1e-6:
-            kind, limit = ("low voltage", least) if size < least else ("high voltage", most)
-            entry = {"kind": kind, "place": node, "value": size, "limit": limit, "unit": "p.u."}
-            found.append((abs(size - limit), entry))
-    if loading is not None:
-        for name, share in zip(flow.branches.names, flow.branches.loading, strict=True):
-            if share > loading + 1e-6:
-                entry = {"kind": "loading", "place": name, "value": float(share), "limit": loading}
-                found.append((share - loading, {**entry, "unit": "1"}))
-    return [entry for _, entry in sorted(found, key=lambda pair: -pair[0])]
-
-
-def flow_content(feeder: Feeder, flow: Flow) -> Json:
-    """Return a power flow as a caller sees it."""
-    sizes = {node: abs(v) for node, v in flow.voltages.items() if node not in feeder.dark}
-    lowest, highest = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
-    return {
-        "case": feeder.name,
-        "voltages": voltages_content(flow.voltages),
-        "lowest": {"node": lowest, "magnitude_pu": sizes[lowest]},
-        "highest": {"node": highest, "magnitude_pu": sizes[highest]},
-        "source": {"active_kw": flow.source.real, "reactive_kvar": flow.source.imag},
-        "losses": {"active_kw": flow.losses.real, "reactive_kvar": flow.losses.imag},
-        "taps": dict(flow.taps),
-    }
 
 
 # --- tools ---------------------------------------------------------------------------------------
@@ -231,19 +190,20 @@ def grid_cases(state: State, given: Json) -> Outcome:
 def grid_counts(state: State, given: Json) -> Outcome:
     """Count the elements of a feeder by class, its buses by nominal line voltage, and its load."""
     with situated(state, given) as (feeder, _):
-        levels: dict[float, int] = {}
-        for base in feeder.bases.values():
-            level = round(base * np.sqrt(3) / 1e3, 4)
-            levels[level] = levels.get(level, 0) + 1
+        levels = Counter(round(base * np.sqrt(3) / 1e3, 4) for base in feeder.bases.values())
         total = sum(load.power for load in feeder.loads)
         listed = [{"voltage_kv": k, "buses": n} for k, n in sorted(levels.items(), reverse=True)]
+        counts = Counter(name.partition(".")[0] for name in feeder.elements())
         content = {
-            **{"case": feeder.name, "elements": feeder.counts()},
+            **{"case": feeder.name, "elements": dict(sorted(counts.items()))},
             **{"buses": len(feeder.bases), "nodes": len(feeder.nodes)},
-            "load": {"active_kw": total.real, "reactive_kvar": total.imag},
-            "voltages_kv": listed,
+            **{"load": _power(total), "voltages_kv": listed},
         }
-        return Outcome(plain(content))
+    return Outcome(plain(content))
+
+
+def _power(power: complex) -> Json:
+    return {"active_kw": power.real, "reactive_kvar": power.imag}
 
 
 @tool(
@@ -261,9 +221,8 @@ def grid_elements(state: State, given: Json) -> Outcome:
     if "file" in given:
         head = list(rows[0]) if rows else ["name"]
         artefacts = (write_rows(state.root, given["file"], head, (list(r.values()) for r in rows)),)
-    return Outcome(
-        plain({"case": given["case"], "count": len(rows), "elements": rows}), {}, artefacts
-    )
+    content = {"case": given["case"], "count": len(rows), "elements": rows}
+    return Outcome(plain(content), {}, artefacts)
 
 
 def _elements(feeder: Feeder, flow: Flow, given: Json) -> Iterator[Json]:
@@ -324,7 +283,15 @@ def grid_power_flow(state: State, given: Json) -> Outcome:
     engine = given.get("engine", "opendss")
     with situated(state, given, plain=engine != "opendss") as (feeder, situation):
         flow = apply(feeder, situation)
-        content: Json = {**flow_content(feeder, flow), "engine": engine, "difference_pu": None}
+        sizes = {node: abs(v) for node, v in flow.voltages.items() if node not in feeder.dark}
+        ends = {"lowest": min(sizes, key=sizes.__getitem__)}
+        ends["highest"] = max(sizes, key=sizes.__getitem__)
+        content: Json = {
+            **{"case": feeder.name, "voltages": voltages_content(flow.voltages)},
+            **{k: {"node": node, "magnitude_pu": sizes[node]} for k, node in ends.items()},
+            **{"source": _power(flow.source), "losses": _power(flow.losses)},
+            **{"taps": dict(flow.taps), "engine": engine, "difference_pu": None},
+        }
         if engine != "opendss":
             own = second_voltages(engine, feeder, situation)
             content["voltages"] = voltages_content(own)
@@ -359,7 +326,7 @@ def grid_time_series(state: State, given: Json) -> Outcome:
     if "stamp" in given:
         raise InputError("a series has no single stamp", found="stamp", expected="first and last")
     with situated(state, {k: v for k, v in given.items() if k != "profiles"}) as (feeder, start):
-        low, high, _ = bands_of(feeder, given)
+        bands = bands_of(feeder, given)
         profiles = profiles_of(feeder, state.root, given.get("profiles"))
         first = profiles.row(given["first"]) if "first" in given else 0
         last = profiles.row(given["last"]) if "last" in given else len(profiles.stamps)
@@ -374,9 +341,8 @@ def grid_time_series(state: State, given: Json) -> Outcome:
             state.watch.tell(f"power flow at {stamp}")
             flow = apply(feeder, profiles.at(stamp, feeder, start))
             sizes = [abs(v) for n, v in flow.voltages.items() if n not in feeder.dark]
-            worst = np.nanmax(flow.branches.loading, initial=-np.inf)
-            wrong = violations_of(feeder, flow, low, high, given.get("loading"))
-            loading = float(worst) if np.isfinite(worst) else None
+            wrong = flow.violations(bands, given.get("loading"))
+            loading = max(flow.loading.values(), default=None)
             power = (flow.source.real, flow.source.imag, flow.losses.real)
             rows.append((min(sizes), max(sizes), *power, loading, len(wrong)))
     names = ("lowest_pu", "highest_pu", "active_kw", "reactive_kvar", "losses_kw")
@@ -404,14 +370,13 @@ def _hours(stamps: Sequence[str]) -> float | None:
 def grid_violations(state: State, given: Json) -> Outcome:
     """List the nodes out of their voltage band and the branches above their rating, worst first."""
     with situated(state, given) as (feeder, situation):
-        flow = apply(feeder, situation)
-        low, high, own = bands_of(feeder, given)
-        found = violations_of(feeder, flow, low, high, given.get("loading"), own)
+        bands = bands_of(feeder, given)
+        found = apply(feeder, situation).violations(bands, given.get("loading"))
     return Outcome(plain({"case": given["case"], "count": len(found), "violations": found}))
 
 
-def bands_of(feeder: Feeder, given: Json) -> tuple[float, float, dict[str, tuple[float, float]]]:
-    """Return the band of a call and those of buses or nodes; InputError for a wrong one."""
+def bands_of(feeder: Feeder, given: Json) -> Bands:
+    """Return the bands of a call; InputError for a wrong one."""
     low, high, own = given.get("low", 0.95), given.get("high", 1.05), {}
     for name, text in entries(given.get("own_bands")).items():
         match = re.fullmatch(r"([\d.]+)\s*\.\.\s*([\d.]+)", text)
@@ -423,7 +388,7 @@ def bands_of(feeder: Feeder, given: Json) -> tuple[float, float, dict[str, tuple
         if least >= most:
             said = f"the voltage band of {name} is empty"
             raise InputError(said, found=f"{least:g}..{most:g}", expected="a lower end below it")
-    return low, high, own
+    return Bands(low, high, own)
 
 
 @tool(
@@ -437,15 +402,12 @@ def grid_losses(state: State, given: Json) -> Outcome:
     """Return the losses of a feeder and its branches, with currents and loadings, largest first."""
     with situated(state, given) as (feeder, situation):
         flow = apply(feeder, situation)
-        rows: list[Json] = []
-        for k, branch in enumerate(feeder.branches):
-            share = float(flow.branches.loading[k])
-            rows.append(
-                {"name": branch.name, "from": branch.ends[0], "to": branch.ends[1]}
-                | {"current_a": float(flow.branches.amperes[k])}
-                | {"loading": share if np.isfinite(share) else None}
-                | {"losses_kw": float(flow.branches.losses[k])}
-            )
+        rows = [
+            {"name": branch.name, "from": branch.ends[0], "to": branch.ends[1]}
+            | {"current_a": flow.amperes[branch.name], "loading": flow.loading.get(branch.name)}
+            | {"losses_kw": flow.lost[branch.name]}
+            for branch in feeder.branches
+        ]
         rows.sort(key=lambda row: -row["losses_kw"])
         content = {
             **{"case": feeder.name, "losses_kw": flow.losses.real},

@@ -35,8 +35,7 @@ def _values(feeder: Feeder, flow: Flow, given: Json, state: State) -> dict[str, 
     """Return what the map shows, by bus or branch."""
     colour = given.get("colour", "voltage")
     if colour == "loading":
-        pairs = zip(flow.branches.names, flow.branches.loading, strict=True)
-        return {name: float(share) for name, share in pairs if np.isfinite(share)}
+        return dict(flow.loading)
     if colour == "voltage":
         found: dict[str, list[float]] = {}
         for node, value in flow.voltages.items():

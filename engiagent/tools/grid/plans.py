@@ -31,7 +31,6 @@ from engiagent.tools.grid.flows import (
     numbers,
     profiles_of,
     situated,
-    violations_of,
 )
 from engiagent.tools.grid.programmes import Answer, Question, Unit, solve_linear, solve_question
 from engiagent.tools.grid.transmission import Case, executed, optimal_flow
@@ -77,23 +76,16 @@ def _units(feeder: Feeder, given: Json, share: float) -> list[Unit]:
     ]
 
 
-def _executed(
-    feeder: Feeder,
-    flow: Flow,
-    planned: Mapping[str, complex],
-    bands: Bands,
-    given: Json,
-    same: float,
-) -> Json:
+def _executed(flow: Flow, answer: Answer, bands: Bands, given: Json, same: float = SAME) -> Json:
     """Return what a power flow makes of a plan."""
-    apart = max((abs(abs(flow.voltages[n]) - abs(v)) for n, v in planned.items()), default=0.0)
+    planned = answer.voltages.items()
+    apart = max((abs(abs(flow.voltages[n]) - abs(v)) for n, v in planned), default=0.0)
     sizes = [abs(v) for v in flow.voltages.values()]
-    worst = float(np.nanmax(flow.branches.loading, initial=-np.inf))
-    wrong = violations_of(feeder, flow, bands.low, bands.high, given.get("loading"), bands.own)
     return {
-        **{"difference_pu": apart, "reproduced": apart <= same, "violations": wrong},
+        **{"difference_pu": apart, "reproduced": apart <= same},
+        "violations": flow.violations(bands, given.get("loading")),
         **{"lowest_pu": min(sizes), "highest_pu": max(sizes)},
-        "loading": worst if np.isfinite(worst) else None,
+        "loading": max(flow.loading.values(), default=None),
     }
 
 
@@ -146,7 +138,7 @@ def _stamps(
 
 def _hosted(feeder: Feeder, now: Situation, stamp: str | None, given: Json) -> Json:
     apply(feeder, now)
-    units, bands = _units(feeder, given, now.share), Bands(*bands_of(feeder, given))
+    units, bands = _units(feeder, given, now.share), bands_of(feeder, given)
     loading, norm = given.get("loading", np.inf), given.get("strategy", "L1")
     question = Question(bands, units, feeder.drawn(now.factor), norm, loading=loading)
     solve = solve_linear if given.get("method") == "linear" else solve_question
@@ -159,7 +151,7 @@ def _hosted(feeder: Feeder, now: Situation, stamp: str | None, given: Json) -> J
         **{"stamp": stamp, "status": answer.status, "objective": answer.objective, "units": listed},
         "hosted_kw": sum(row["power_kw"] for row in listed),
         "curtailed_kw": sum(row["curtailed_kw"] for row in listed),
-        "executed": _executed(feeder, flow, answer.voltages, bands, given, same),
+        "executed": _executed(flow, answer, bands, given, same),
     }
 
 
@@ -190,7 +182,7 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
     executed by OpenDSS.
     """
     with situated(state, given, plain=True) as (feeder, now):
-        bands = Bands(*bands_of(feeder, given))
+        bands = bands_of(feeder, given)
         try:
             apply(feeder, now)
         except EngiagentError:  # that it cannot carry its load is what is asked about
@@ -210,7 +202,7 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
             "nodes_with_slack": len(slack),
             "total_a": sum(abs(v) for v in slack.values()),
             "buses": _worst_buses(slack)[: given.get("buses", 5)],
-            "executed": _executed(feeder, flow, answer.voltages, bands, given, SAME),
+            "executed": _executed(flow, answer, bands, given),
         }
     artefacts: tuple[str, ...] = ()
     if "file" in given:
@@ -265,7 +257,7 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
     """
     own = {k: v for k, v in given.items() if k != "units"}
     with situated(state, own, plain=True) as (feeder, now):
-        bands = Bands(*bands_of(feeder, given))
+        bands = bands_of(feeder, given)
         without = apply(feeder, now)
         costs = {feeder.known(n): c for n, c in numbers(given.get("costs"), "the cost").items()}
         units = _units(feeder, {**given, "available": given["units"]}, 1.0)
@@ -288,7 +280,7 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
             "cost_without_eur_per_h": price * without.source.real / 1e3,
             "import_kw": flow.source.real,
             "units": [_unit_row(u, answer.powers[u.node]) for u in units],
-            "executed": _executed(feeder, flow, answer.voltages, bands, given, SAME),
+            "executed": _executed(flow, answer, bands, given),
         }
     return Outcome(plain(content))
 

@@ -19,11 +19,12 @@ the voltages :math:`v^0` and angles :math:`\theta` of the power flow without the
 the units cause are left out. Source: M. D. Sankur et al., arXiv:1606.04492.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from engiagent.errors import EngiagentError
@@ -31,7 +32,7 @@ from engiagent.formulations.program import Program
 from engiagent.solvers.result import SolveOptions
 from engiagent.tools.grid.documents import Parts, currents, powers, solved
 from engiagent.tools.grid.feeders import Bands, Feeder, Floats, Load
-from engiagent.tools.grid.network import Network, Reduced, load_current
+from engiagent.tools.grid.network import Network, Reduced, load_currents
 
 BASE: Final = 100.0
 """Of all powers. [kVA]."""
@@ -88,8 +89,8 @@ def solve_question(feeder: Feeder, question: Question, seconds: float = 60.0) ->
     options = SolveOptions(time_limit=seconds, backend="ipopt")
     status, objective, series = solved(essence, made.parts(), made.goal(), options, made.start)
     volts = (series["e"] + 1j * series["f"]) * made.bases
-    left = dict(zip(network.nodes, volts.tolist(), strict=True))
-    voltages = {n: v / feeder.base(n) for n, v in reduced.voltages(left).items()}
+    every = (reduced.matrix @ volts + reduced.constant) / whole.bases
+    voltages = dict(zip(whole.nodes, every.tolist(), strict=True))
     slack = {}
     if question.slack is not None:
         found = (series["slack_re"] + 1j * series["slack_im"]) * made.amperes
@@ -110,7 +111,7 @@ class _Made:
     def __init__(self, feeder: Feeder, reduced: Reduced, question: Question) -> None:
         self.feeder, self.reduced, self.question = feeder, reduced, question
         self.network = reduced.network  # the nodes that are left
-        self.bases = np.array(self.network.bases)
+        self.bases = self.network.bases
         self.amperes: Floats = BASE * 1e3 / self.bases  # the current that is 1 per unit at a node
         self.place = {name: k for k, name in enumerate(self.network.nodes)}
         stands = {**reduced.stands, "0": "0"}
@@ -226,20 +227,29 @@ class _Made:
         parts.rule("direction", "n in N", f"{square} <= 1")
 
     def _ratings(self, parts: Parts) -> None:
-        """Add the currents of rated branches, phase by phase."""
-        rows = list(ratings(self.feeder, self.reduced))
-        if not rows:
+        """Add the currents of rated branches, phase by phase, where they are not stiff."""
+        place = {name: k for k, name in enumerate(self.reduced.nodes)}
+        rows, columns, shares = [], [], []  # admittances over the rating, by all nodes
+        names: list[str] = []
+        for branch in self.feeder.branches:
+            self.feeder.dss.Circuit.SetActiveElement(branch.name)
+            known = [k for k, node in enumerate(branch.nodes) if node != "0"]
+            primitive = self.feeder.primitive()
+            for k in known:
+                if np.isfinite(branch.rated[k]) and abs(primitive[k, k]) <= self.reduced.stiff:
+                    rows += [len(names)] * len(known)
+                    columns += [place[branch.nodes[n]] for n in known]
+                    shares += (primitive[k, known] / branch.rated[k]).tolist()
+                    names.append(f"b{len(names)}")
+        if not names:
             return
-        names = [f"b{k}" for k in range(len(rows))]
-        entries = {
-            (name, node): value
-            for name, (row, _) in zip(names, rows, strict=True)
-            for node, value in row.items()
-        }
+        matrix = sparse.csr_matrix((shares, (rows, columns)), (len(names), len(place)))
+        left = sparse.coo_matrix(matrix @ self.reduced.matrix)
+        pairs = [(names[k], self.network.nodes[n]) for k, n in zip(*left.coords, strict=True)]
         parts.labels("K", names)
-        parts.tuples("Z", "K N", list(entries))
-        parts.table("Z", list(entries), Z=np.array(list(entries.values())))
-        parts.table("K", names, Z0=np.array([constant for _, constant in rows]))
+        parts.tuples("Z", "K N", pairs)
+        parts.table("Z", pairs, Z=left.data * self.bases[left.coords[1]])
+        parts.table("K", names, Z0=matrix @ self.reduced.constant)
         for name, part, formula in zip(("kr", "ki"), ("re", "im"), currents("Z", "k"), strict=True):
             total = f"Z0_{part}[k] + {formula}"
             parts.expressions.append({"name": name, "index": ["k in K"], "expression": total})
@@ -275,15 +285,12 @@ class _Made:
 
     def start(self, program: Program) -> Floats:
         """Return the point of the power flow, with nothing fed in and no slack."""
-        values: dict[str, list[float]] = {name: [] for name in ("ir", "ii", "size")}
-        for load in self.loads:
-            a, b = self.place[load.nodes[0]], self.place.get(load.nodes[1])
-            across = self.network.start[a] - (0.0 if b is None else self.network.start[b])
-            drawn = load_current(load, across) / self.amperes[a]
-            values["ir"].append(drawn.real)
-            values["ii"].append(drawn.imag)
-            if load.model in (4, 5):
-                values["size"].append(abs(across) / self.bases[a])
+        (first, _), across, drawn = load_currents(
+            self.loads, self.network.nodes, self.network.start
+        )
+        drawn, sized = drawn / self.amperes[first], [x.model in (4, 5) for x in self.loads]
+        values = {"ir": drawn.real, "ii": drawn.imag}
+        values["size"] = (np.abs(across) / self.bases[first])[sized]
         voltage = self.network.start / self.bases
         point: Floats = np.clip(0.0, program.column_lower, program.column_upper)
         for block in program.columns:
@@ -316,29 +323,6 @@ def curtailment(norm: Norm) -> dict[str, Any]:
     return {"name": "curtailed", "sense": "minimize", "expression": formula, "unit": unit}
 
 
-def ratings(feeder: Feeder, reduced: Reduced) -> Iterator[tuple[dict[str, complex], complex]]:
-    """Yield the current over the rating of each phase of a branch that has one and is not stiff.
-
-    It is linear in the voltages per unit: coefficients by node, and a constant.
-    """
-    bases = dict(zip(reduced.network.nodes, reduced.network.bases, strict=True))
-    for branch in feeder.branches:
-        feeder.dss.Circuit.SetActiveElement(branch.name)
-        primitive = feeder.primitive()
-        for k, most in enumerate(branch.rated):
-            if np.isinf(most) or branch.nodes[k] == "0" or abs(primitive[k, k]) > reduced.stiff:
-                continue
-            row: dict[str, complex] = {}
-            constant = 0j
-            for node, admittance in zip(branch.nodes, primitive[k] / most, strict=True):
-                if node != "0" and admittance:
-                    terms, added = reduced.lines[node]
-                    constant += admittance * added
-                    for other, factor in terms.items():
-                        row[other] = row.get(other, 0j) + admittance * factor * bases[other]
-            yield row, constant
-
-
 def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> Answer:
     """Return the least curtailment with linearised voltages; ratings are not in it.
 
@@ -348,7 +332,7 @@ def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> A
         raise EngiagentError("the linear method has voltage bands and no ratings of branches")
     network, names = Network.of(feeder), [unit.node for unit in question.units]
     place = {name: k for k, name in enumerate(network.nodes)}
-    at, bases = [place[name] for name in names], np.array(network.bases)
+    at, bases = [place[name] for name in names], network.bases
     columns = np.eye(len(place), dtype=complex)[:, at]
     impedance = splu(network.admittance).solve(columns)  # [V/A]
     angles = np.exp(1j * np.angle(network.start))
