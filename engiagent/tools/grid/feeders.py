@@ -165,11 +165,7 @@ class Feeder:
 
     def command(self, *lines: str) -> None:
         """Give the engine commands; EngiagentError with what it answers."""
-        for line in lines:
-            try:
-                self.dss.Text.Command(line)
-            except Exception as error:  # of the engine, which has one class for all
-                raise EngiagentError(f"OpenDSS refuses {line!r}: {error}") from None
+        _command(self.dss, *lines)
 
     # --- running ---------------------------------------------------------------------------------
 
@@ -217,7 +213,7 @@ class Feeder:
         """
         if self._added:
             self.command("BatchEdit Generator.eng_.* enabled=no")
-        for node, power in self.shared(powers):
+        for node, power in self.shared(powers).items():
             self._added += 1
             self.command(
                 f"New Generator.eng_{self._added} Bus1={node} Phases=1 Conn=Wye Model=1 "
@@ -238,11 +234,14 @@ class Feeder:
             raise InputError(f"{self.name} has no bus {bus!r}", expected=nearest(bus, self.bases))
         return found
 
-    def shared(self, powers: Mapping[str, complex]) -> Iterator[tuple[str, complex]]:
-        """Yield powers by node; that of a bus is shared by its phases."""
+    def shared(self, powers: Mapping[str, complex]) -> dict[str, complex]:
+        """Return powers by node; that of a bus is shared by its phases."""
+        found: dict[str, complex] = {}
         for name, power in powers.items():
             nodes = [name] if name in self.nodes else self.nodes_of(name)
-            yield from ((node, power / len(nodes)) for node in nodes)
+            for node in nodes:
+                found[node] = found.get(node, 0) + power / len(nodes)
+        return found
 
     def known(self, node: str) -> str:
         """Return the name of a node or bus; InputError with the nearest when there is none."""
@@ -369,6 +368,14 @@ class Feeder:
         return found
 
 
+def _command(dss: Any, *lines: str) -> None:
+    for line in lines:
+        try:
+            dss.Text.Command(line)
+        except Exception as error:  # of the engine, which has one class for all
+            raise EngiagentError(f"OpenDSS refuses {line!r}: {error}") from None
+
+
 @cache
 def _environment() -> Any:
     """Give the process a block of environment variables that is never freed, and return it.
@@ -414,13 +421,18 @@ def _shipped(file: str) -> Path:
 
 @contextmanager
 def opened(
-    case: str, root: Path, controlled: bool = False, plain: bool = False
+    case: str,
+    root: Path,
+    controlled: bool = False,
+    plain: bool = False,
+    commands: Sequence[str] = (),
 ) -> Iterator[Feeder]:
     """Open a test feeder by its name, or an OpenDSS file below a folder.
 
     ``controlled`` lets the regulators of a test feeder move instead of holding the published taps;
     those of a file always do. ``plain``: loads of a file keep their models at voltages where it has
-    others, as those of test feeders do. Raises InputError when there is no such case.
+    others, as those of test feeders do. ``commands`` of OpenDSS change it before it is looked at.
+    Raises InputError when there is no such case, EngiagentError for a command that is refused.
     """
     shipped = FEEDERS.get(case.lower())
     path = _shipped(shipped.file) if shipped is not None else _own(case, root)
@@ -446,6 +458,7 @@ def opened(
             lines += [f"BatchEdit {c}..* Vminpu=0.1 Vmaxpu=3" for c in POWERED]
         for line in [*lines, "Set MaxControlIter=100"]:
             dss.Text.Command(line)
+        _command(dss, *commands)
         dss.Solution.Solve()
         beside = shipped.coordinates if shipped is not None else None
         places = _places(_shipped(beside) if beside else None, dss)

@@ -22,6 +22,8 @@ from engiagent.io.schemawords import (
     maybe,
     record,
 )
+from engiagent.plant.source import FormError
+from engiagent.plant.values import Quantity, pieces
 from engiagent.text.datafile import load_data_file
 from engiagent.tools.grid.balanced import solve_balanced
 from engiagent.tools.grid.feeders import FEEDERS, Bands, Feeder, Flow, opened
@@ -31,6 +33,7 @@ from engiagent.tools.modelling import plain
 from engiagent.tools.places import below, write_rows
 from engiagent.tools.registry import Json, Outcome, State, tool
 from engiagent.tools.site.arguments import entries, stated
+from engiagent.units.unit import UnitError, convert, parse_unit
 from engiagent.units.words import Conventions
 
 GROUP: Final = "grid"
@@ -56,14 +59,19 @@ class Situation:
     share: float = 1.0  # of what the units have
 
 
-def numbers(given: Sequence[str] | None, what: str) -> dict[str, float]:
-    """Return NAME=NUMBER entries; InputError for one that is none."""
+def numbers(given: Sequence[str] | None, what: str, unit: str = "kW") -> dict[str, float]:
+    """Return NAME=NUMBER entries in a unit; InputError for what is none, or no such quantity."""
     found = {}
     for name, text in entries(given).items():
         try:
-            found[name] = float(re.sub(r"\s*(kW|kVA|MW|A|p\.?u\.?)$", "", text))
-        except ValueError:
-            raise InputError(f"{what} of {name} is no number", found=text) from None
+            match pieces(text, Conventions()):
+                case [Quantity(number, own)]:
+                    factor = 1.0 if own is None else convert(1.0, own, parse_unit(unit))
+                    found[name] = number * factor
+                    continue
+        except (FormError, UnitError):
+            pass
+        raise InputError(f"{what} of {name} is no number", found=text, expected=f"in {unit}")
     return found
 
 
@@ -81,22 +89,18 @@ class Profiles:
         """Return a situation with the factors of a stamp."""
         row = self.row(stamp)
         own = {name: values[row] for name, values in self.factors.items()}
-        base = own.pop("load", 1.0)
-        share = own.pop("units", 1.0)
+        base, share = own.pop("load", 1.0), own.pop("units", 1.0)
         totals: dict[str, complex] = {}
-        own_base: dict[str, float] = {}
         for load in (*feeder.loads, *feeder.generators):
-            own_base[load.name] = 1.0 if load.fixed else base
             totals[load.name] = totals.get(load.name, 0) + load.power
-        unknown = [name for name in own if name not in totals]
-        if unknown:
+            own.setdefault(load.name, 1.0 if load.fixed else base)
+        if unknown := [name for name in own if name not in totals]:
             raise InputError(
                 f"the column {unknown[0]!r} is no load of {feeder.name}",
                 expected=f"load, units, or one of {', '.join(list(totals)[:8])} …",
             )
-        ratio = {n: value / (own_base[n] or 1.0) for n, value in own.items()}
-        changed = {name: totals[name] * factor for name, factor in ratio.items()}
-        return replace(start, factor=start.factor * base, loads=changed, share=share)
+        changed = {name: power * own[name] for name, power in totals.items()}
+        return replace(start, loads=changed, share=share)
 
     def row(self, stamp: str) -> int:
         """Return the row of a stamp, of which the time of the day or a beginning suffices."""
@@ -140,11 +144,10 @@ def apply(feeder: Feeder, situation: Situation) -> Flow:
 def situated(state: State, given: Json, plain: bool = False) -> Iterator[tuple[Feeder, Situation]]:
     """Open the feeder of a call, with the situation that it states; see :func:`opened`."""
     controlled = given.get("regulators") == "controlled"
-    with opened(given["case"], state.root, controlled=controlled, plain=plain) as feeder:
-        feeder.command(*given.get("set", ()))
-        units = {
-            feeder.known(n): complex(p) for n, p in numbers(given.get("units"), "units").items()
-        }
+    commands = given.get("set", ())
+    with opened(given["case"], state.root, controlled, plain, commands) as feeder:
+        listed = numbers(given.get("units"), "units")
+        units = {feeder.known(name): complex(power) for name, power in listed.items()}
         situation = Situation(given.get("load", 1.0), None, units)
         if "profiles" in given or "stamp" in given:
             profiles = profiles_of(feeder, state.root, given.get("profiles"))
@@ -302,9 +305,8 @@ def grid_power_flow(state: State, given: Json) -> Outcome:
 def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[str, complex]:
     """Return the voltages by another engine, of a feeder that OpenDSS has just solved."""
     feeder.supplied()
-    units: dict[str, complex] = {}
-    for node, power in feeder.shared(situation.units or {}):
-        units[node] = units.get(node, 0) + power * situation.share
+    shared = feeder.shared(situation.units or {})
+    units = {node: power * situation.share for node, power in shared.items()}
     loads = feeder.drawn(situation.factor)
     if engine == "power-grid-model":
         return solve_balanced(feeder, loads, units)
@@ -402,7 +404,7 @@ def grid_losses(state: State, given: Json) -> Outcome:
     """Return the losses of a feeder and its branches, with currents and loadings, largest first."""
     with situated(state, given) as (feeder, situation):
         flow = apply(feeder, situation)
-        rows = [
+        rows: list[Json] = [
             {"name": branch.name, "from": branch.ends[0], "to": branch.ends[1]}
             | {"current_a": flow.amperes[branch.name], "loading": flow.loading.get(branch.name)}
             | {"losses_kw": flow.lost[branch.name]}

@@ -3,6 +3,7 @@
 Nothing is claimed of a plan before a power flow executes it.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -21,7 +22,7 @@ from engiagent.io.schemawords import (
     maybe,
     record,
 )
-from engiagent.tools.grid.feeders import Bands, Feeder, Flow
+from engiagent.tools.grid.feeders import Feeder, Flow
 from engiagent.tools.grid.flows import (
     PACK,
     Profiles,
@@ -66,27 +67,62 @@ _STAMP: Final = record(
 def _units(feeder: Feeder, given: Json, share: float) -> list[Unit]:
     """Return what units are there at one time: one a node, those of a bus on each of its phases."""
     listed = numbers(given.get("available"), "what is available")
-    own_power = given.get("power", 100.0)
+    if lacking := [name for name, power in listed.items() if power < 0]:
+        said = f"what is available at {lacking[0]} is below 0"
+        raise InputError(said, found=f"{listed[lacking[0]]:g} kW", expected="0 kW or more")
     powers: dict[str, complex] = {feeder.known(name): power for name, power in listed.items()}
-    powers = powers or {load.nodes[0]: own_power for load in feeder.loads}
+    powers = powers or {load.nodes[0]: given.get("power", 100.0) for load in feeder.loads}
     reactive = given.get("reactive", 0.0) * share
-    return [
-        Unit(node, power.real * share, power.real * reactive)
-        for node, power in feeder.shared(powers)
-    ]
+    shared = feeder.shared(powers).items()
+    return [Unit(node, power.real * share, power.real * reactive) for node, power in shared]
 
 
-def _executed(flow: Flow, answer: Answer, bands: Bands, given: Json, same: float = SAME) -> Json:
-    """Return what a power flow makes of a plan."""
-    planned = answer.voltages.items()
-    apart = max((abs(abs(flow.voltages[n]) - abs(v)) for n, v in planned), default=0.0)
+def _fixed_units(feeder: Feeder, now: Situation) -> list[Unit]:
+    """Return the units of a situation as ones that feed in all they have."""
+    shared = feeder.shared(now.units or {}).items()
+    return [Unit(node, power.real * now.share, fixed=True) for node, power in shared]
+
+
+def _planned(
+    feeder: Feeder, question: Question, now: Situation, given: Json
+) -> tuple[Json, Answer, Flow]:
+    """Solve a question and execute its answer: what is said of them, and both.
+
+    Slack currents are sources of current when the answer is executed.
+    """
+    linear = given.get("method") == "linear"
+    solve, same = (solve_linear, LINEAR_SAME) if linear else (solve_question, SAME)
+    answer = solve(feeder, question, given.get("time_limit", 60.0))
+    powers: dict[str, complex] = {}
+    for unit in question.units:
+        powers[unit.node] = powers.get(unit.node, 0) + answer.powers[unit.name]
+    feeder.inject(powers)
+    for k, (node, value) in enumerate(answer.slack.items()):
+        if abs(value) > 1e-9:
+            feeder.command(
+                f"New Isource.eng_s{k} Bus1={node} Phases=1 Amps={abs(value):.15g} "
+                f"Angle={np.angle(value, deg=True):.15g} "
+                f"Frequency={feeder.dss.Solution.Frequency():g}"
+            )
+    flow = feeder.solve(now.factor)
+    pairs = ((abs(flow.voltages[node]), abs(v)) for node, v in answer.voltages.items())
+    apart = max((abs(size - planned) for size, planned in pairs), default=0.0)
     sizes = [abs(v) for v in flow.voltages.values()]
-    return {
+    seen = {
         **{"difference_pu": apart, "reproduced": apart <= same},
-        "violations": flow.violations(bands, given.get("loading")),
+        "violations": flow.violations(question.bands, given.get("loading")),
         **{"lowest_pu": min(sizes), "highest_pu": max(sizes)},
         "loading": max(flow.loading.values(), default=None),
     }
+    rows = [
+        {"unit": unit.node, "available_kw": unit.available, "power_kw": power.real}
+        | {"reactive_kvar": power.imag, "curtailed_kw": max(unit.available - power.real, 0.0)}
+        for unit in question.units
+        for power in [answer.powers[unit.name]]
+        if not unit.fixed
+    ]
+    about = {"status": answer.status, "objective": answer.objective}
+    return {**about, "units": rows, "executed": seen}, answer, flow
 
 
 @tool(
@@ -105,22 +141,28 @@ def grid_hosting_capacity(state: State, given: Json) -> Outcome:
     """
     strategy, method = given.get("strategy", "L1"), given.get("method", "nonlinear")
     results = []
-    own = {k: v for k, v in given.items() if k not in ("units", "stamp", "profiles")}
+    own = {k: v for k, v in given.items() if k not in ("stamp", "profiles")}
     with situated(state, own, plain=True) as (feeder, start):
+        bands, limits = bands_of(feeder, given), {"loading": given.get("loading", np.inf)}
         profiles, stamps = _stamps(feeder, state, given)
-        start = Situation(given.get("load", 1.0))
         for stamp in stamps:
             state.watch.tell(f"hosting capacity at {stamp}" if stamp else "hosting capacity")
             now = start if profiles is None or stamp is None else profiles.at(stamp, feeder, start)
-            results.append(_hosted(feeder, now, stamp, given))
-    rows = [
-        (r["stamp"] or "", u["unit"], u["available_kw"], u["power_kw"], u["reactive_kvar"])
-        for r in results
-        for u in r["units"]
-    ]
+            apply(feeder, replace(now, units=None))
+            units = [*_units(feeder, given, now.share), *_fixed_units(feeder, now)]
+            question = Question(bands, units, feeder.drawn(now.factor), strategy, **limits)
+            found, *_ = _planned(feeder, question, now, given)
+            hosted, curtailed = (
+                sum(u[k] for u in found["units"]) for k in ("power_kw", "curtailed_kw")
+            )
+            results.append(
+                {"stamp": stamp, **found, "hosted_kw": hosted, "curtailed_kw": curtailed}
+            )
     artefacts: tuple[str, ...] = ()
     if "file" in given:
         head = ("stamp", "node", "available_kw", "power_kw", "reactive_kvar")
+        names = ("unit", *head[2:])
+        rows = [(r["stamp"] or "", *(u[n] for n in names)) for r in results for u in r["units"]]
         artefacts = (write_rows(state.root, given["file"], head, rows),)
     content = {"case": given["case"], "strategy": strategy, "method": method, "results": results}
     return Outcome(plain(content), {}, artefacts)
@@ -134,33 +176,6 @@ def _stamps(
         return None, (None,)
     profiles = profiles_of(feeder, state.root, given.get("profiles"))
     return profiles, wanted or profiles.stamps
-
-
-def _hosted(feeder: Feeder, now: Situation, stamp: str | None, given: Json) -> Json:
-    apply(feeder, now)
-    units, bands = _units(feeder, given, now.share), bands_of(feeder, given)
-    loading, norm = given.get("loading", np.inf), given.get("strategy", "L1")
-    question = Question(bands, units, feeder.drawn(now.factor), norm, loading=loading)
-    solve = solve_linear if given.get("method") == "linear" else solve_question
-    answer = solve(feeder, question, given.get("time_limit", 60.0))
-    powers = {u.node: answer.powers[u.node] for u in units}
-    flow = apply(feeder, Situation(now.factor, now.loads, powers))
-    same = LINEAR_SAME if given.get("method") == "linear" else SAME
-    listed = [_unit_row(u, answer.powers[u.node]) for u in units]
-    return {
-        **{"stamp": stamp, "status": answer.status, "objective": answer.objective, "units": listed},
-        "hosted_kw": sum(row["power_kw"] for row in listed),
-        "curtailed_kw": sum(row["curtailed_kw"] for row in listed),
-        "executed": _executed(flow, answer, bands, given, same),
-    }
-
-
-def _unit_row(unit: Unit, power: complex) -> Json:
-    lost = max(unit.available - power.real, 0.0)
-    return {
-        **{"unit": unit.node, "available_kw": unit.available, "power_kw": power.real},
-        **{"reactive_kvar": power.imag, "curtailed_kw": lost},
-    }
 
 
 @tool(
@@ -182,63 +197,42 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
     executed by OpenDSS.
     """
     with situated(state, given, plain=True) as (feeder, now):
-        bands = bands_of(feeder, given)
         try:
             apply(feeder, now)
         except EngiagentError:  # that it cannot carry its load is what is asked about
-            apply(feeder, Situation(0.3))
-        fixed = _fixed_units(feeder, now)
-        norm = given.get("norm", "L2")
+            apply(feeder, replace(now, factor=0.3, units=None))
+        norm, units, loads = (
+            given.get("norm", "L2"),
+            _fixed_units(feeder, now),
+            feeder.drawn(now.factor),
+        )
         most = given.get("slack_max", 1e4)
-        loads = feeder.drawn(now.factor)
-        question = Question(bands, fixed, loads, norm, slack=most)
-        answer = solve_question(feeder, question, given.get("time_limit", 60.0))
-        least = given.get("tolerance", 1e-3)
-        slack = {n: v for n, v in answer.slack.items() if abs(v) > least}
-        flow = _with_slack(feeder, now, answer)
-        content = {
-            **{"case": feeder.name, "norm": norm, "status": answer.status},
-            **{"objective": answer.objective, "feasible": not slack},
-            "nodes_with_slack": len(slack),
-            "total_a": sum(abs(v) for v in slack.values()),
-            "buses": _worst_buses(slack)[: given.get("buses", 5)],
-            "executed": _executed(flow, answer, bands, given),
-        }
+        question = Question(bands_of(feeder, given), units, loads, norm, slack=most)
+        found, answer, _ = _planned(feeder, question, now, given)
+    least = given.get("tolerance", 1e-3)
+    slack = {n: abs(v) for n, v in answer.slack.items() if abs(v) > least}
+    content = {
+        **{"case": given["case"], "norm": norm, "feasible": not slack},
+        **{name: found[name] for name in ("status", "objective", "executed")},
+        **{"nodes_with_slack": len(slack), "total_a": sum(slack.values())},
+        "buses": _worst_buses(slack)[: given.get("buses", 5)],
+    }
     artefacts: tuple[str, ...] = ()
     if "file" in given:
-        rows = [(node, abs(value)) for node, value in slack.items()]
-        artefacts = (write_rows(state.root, given["file"], ("node", "slack_a"), rows),)
+        artefacts = (
+            write_rows(state.root, given["file"], ("node", "slack_a"), list(slack.items())),
+        )
     return Outcome(plain(content), {}, artefacts)
 
 
-def _fixed_units(feeder: Feeder, now: Situation) -> list[Unit]:
-    """Return the units of a situation as ones that feed in all they have."""
-    powers = feeder.shared(now.units or {})
-    return [Unit(node, power.real * now.share, fixed=True) for node, power in powers]
-
-
-def _worst_buses(slack: Mapping[str, complex]) -> list[Json]:
+def _worst_buses(slack: Mapping[str, float]) -> list[Json]:
     buses: dict[str, dict[str, float]] = {}
     for node, value in slack.items():
-        buses.setdefault(node.partition(".")[0], {})[node] = abs(value)
+        buses.setdefault(node.partition(".")[0], {})[node] = value
     rows = [
-        {"bus": bus, "slack_a": float(np.linalg.norm(list(own.values()))), "nodes": own}
-        for bus, own in buses.items()
+        {"bus": b, "slack_a": math.hypot(*own.values()), "nodes": own} for b, own in buses.items()
     ]
     return sorted(rows, key=lambda row: -row["slack_a"])
-
-
-def _with_slack(feeder: Feeder, now: Situation, answer: Answer) -> Flow:
-    """Return the power flow with the slack currents of a plan as sources of current."""
-    feeder.inject({n: p * now.share for n, p in (now.units or {}).items()})
-    frequency = feeder.dss.Solution.Frequency()
-    for k, (node, value) in enumerate(answer.slack.items()):
-        if abs(value) > 1e-9:
-            feeder.command(
-                f"New Isource.eng_s{k} Bus1={node} Phases=1 Amps={abs(value):.15g} "
-                f"Angle={np.angle(value, deg=True):.15g} Frequency={frequency:g}"
-            )
-    return feeder.solve(now.factor)
 
 
 @tool(
@@ -257,9 +251,9 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
     """
     own = {k: v for k, v in given.items() if k != "units"}
     with situated(state, own, plain=True) as (feeder, now):
-        bands = bands_of(feeder, given)
         without = apply(feeder, now)
-        costs = {feeder.known(n): c for n, c in numbers(given.get("costs"), "the cost").items()}
+        listed = numbers(given.get("costs"), "the cost", "EUR/MWh")
+        costs = {feeder.known(name): cost for name, cost in listed.items()}
         units = _units(feeder, {**given, "available": given["units"]}, 1.0)
         places = {place for u in units for place in (u.node, u.node.partition(".")[0])}
         if idle := sorted(costs.keys() - places):
@@ -267,21 +261,17 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
         for k, unit in enumerate(units):
             paid = costs.get(unit.node, costs.get(unit.node.partition(".")[0], 0.0))
             units[k] = replace(unit, cost=paid)
-        price = given.get("price", 100.0)
-        loading, loads = given.get("loading", np.inf), feeder.drawn(now.factor)
+        price, loading = given.get("price", 100.0), given.get("loading", np.inf)
+        bands, loads = bands_of(feeder, given), feeder.drawn(now.factor)
         question = Question(bands, units, loads, price=price, loading=loading)
-        answer = solve_question(feeder, question, given.get("time_limit", 60.0))
-        powers = {u.node: answer.powers[u.node] for u in units}
-        flow = apply(feeder, Situation(now.factor, None, powers))
-        paid = sum(u.cost * answer.powers[u.node].real for u in units)
-        content = {
-            **{"case": feeder.name, "status": answer.status},
-            "cost_eur_per_h": (paid + price * flow.source.real) / 1e3,
-            "cost_without_eur_per_h": price * without.source.real / 1e3,
-            "import_kw": flow.source.real,
-            "units": [_unit_row(u, answer.powers[u.node]) for u in units],
-            "executed": _executed(flow, answer, bands, given),
-        }
+        found, answer, flow = _planned(feeder, question, now, given)
+    paid = sum(u.cost * answer.powers[u.name].real for u in units)
+    content = {
+        **{"case": given["case"], "import_kw": flow.source.real},
+        **{name: found[name] for name in ("status", "units", "executed")},
+        "cost_eur_per_h": (paid + price * flow.source.real) / 1e3,
+        "cost_without_eur_per_h": price * without.source.real / 1e3,
+    }
     return Outcome(plain(content))
 
 
@@ -304,7 +294,7 @@ def grid_opf(state: State, given: Json) -> Outcome:
     """
     case = Case.load(given["case"], state.root).changed(
         entries(given.get("loads")),
-        numbers(given.get("limits"), "limit"),
+        numbers(given.get("limits"), "the limit", "MW"),
         entries(given.get("costs")),
         [name.lower() for name in given.get("outages", ())],
     )

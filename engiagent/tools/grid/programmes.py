@@ -47,11 +47,16 @@ Norm = Literal["L1", "L2", "Linf"]
 class Unit:
     """A unit that feeds a node: what is available, and how much reactive power it may give."""
 
-    node: str  # of one unit each
+    node: str
     available: float  # [kW]
     reactive: float = 0.0  # greatest, either way. [kvar]
     cost: float = 0.0  # of its energy. [EUR/MWh]
     fixed: bool = False  # whether it feeds in all that is available
+
+    @property
+    def name(self) -> str:
+        """Return its name: one that is fixed may stand at the node of another."""
+        return f"{self.node} fixed" if self.fixed else self.node
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Answer:
     status: str
     objective: float
     voltages: Mapping[str, complex]  # by node that is left. [p.u.]
-    powers: Mapping[str, complex]  # of units, by node. [kVA]
+    powers: Mapping[str, complex]  # of units, by name. [kVA]
     slack: Mapping[str, complex]  # currents by node. [A]
 
 
@@ -102,7 +107,7 @@ def _powers(question: Question, series: Mapping[str, Any]) -> dict[str, complex]
     if not question.units:
         return {}
     values = (series["power"] + 1j * series["reactive"]).tolist()
-    return {u.node: v for u, v in zip(question.units, values, strict=True)}
+    return {u.name: v for u, v in zip(question.units, values, strict=True)}
 
 
 class _Made:
@@ -115,7 +120,7 @@ class _Made:
         self.amperes: Floats = BASE * 1e3 / self.bases  # the current that is 1 per unit at a node
         self.place = {name: k for k, name in enumerate(self.network.nodes)}
         stands = {**reduced.stands, "0": "0"}
-        self.units = [(u.node, stands[u.node]) for u in question.units]
+        self.units = [(u.name, stands[u.node]) for u in question.units]
         self.loads = [
             replace(load, nodes=(stands[load.nodes[0]], stands[load.nodes[1]]))
             for load in question.loads
@@ -281,7 +286,7 @@ class _Made:
         for name, part, formula in zip(("sr", "si"), ("re", "im"), currents("S", "n"), strict=True):
             parts.rule(f"source_{name}", "n in Source", f"{name}[n] == I_{part}[n] - {formula}")
         units = self.question.units
-        parts.table("U", [u.node for u in units], "EUR/MWh", cost=[u.cost for u in units])
+        parts.table("U", [u.name for u in units], "EUR/MWh", cost=[u.cost for u in units])
 
     def start(self, program: Program) -> Floats:
         """Return the point of the power flow, with nothing fed in and no slack."""
@@ -302,7 +307,7 @@ class _Made:
 
 def unit_parts(parts: Parts, units: Sequence[Unit]) -> None:
     """Add units: what they may feed in."""
-    names, available = [u.node for u in units], [u.available for u in units]
+    names, available = [u.name for u in units], [u.available for u in units]
     least = [u.available if u.fixed else 0.0 for u in units]
     parts.labels("U", names)
     most = [u.reactive for u in units]
@@ -330,9 +335,9 @@ def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> A
     """
     if not np.isinf(question.loading):
         raise EngiagentError("the linear method has voltage bands and no ratings of branches")
-    network, names = Network.of(feeder), [unit.node for unit in question.units]
+    network, names = Network.of(feeder), [unit.name for unit in question.units]
     place = {name: k for k, name in enumerate(network.nodes)}
-    at, bases = [place[name] for name in names], network.bases
+    at, bases = [place[unit.node] for unit in question.units], network.bases
     columns = np.eye(len(place), dtype=complex)[:, at]
     impedance = splu(network.admittance).solve(columns)  # [V/A]
     angles = np.exp(1j * np.angle(network.start))
