@@ -11,17 +11,6 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.io.schemawords import (
-    COUNT,
-    NUMBER,
-    OBJECT,
-    TEXT,
-    TEXTS,
-    by_name,
-    list_of,
-    maybe,
-    record,
-)
 from engiagent.plant.source import FormError
 from engiagent.plant.values import Quantity, pieces
 from engiagent.text.datafile import load_data_file
@@ -31,22 +20,22 @@ from engiagent.tools.grid.network import Network, power_flow
 from engiagent.tools.grid.transmission import CASES
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import below, write_rows
-from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import entries, stated
 from engiagent.units.unit import UnitError, convert, parse_unit
 from engiagent.units.words import Conventions
 
 GROUP: Final = "grid"
 PACK: Final = "grid"
-_NODE: Final = record({"node": TEXT, "magnitude_pu": NUMBER, "angle_deg": NUMBER})
-_POWER: Final = record({"active_kw": NUMBER, "reactive_kvar": NUMBER})
-_VIOLATION: Final = record(
-    {"kind": TEXT, "place": TEXT, "value": NUMBER, "limit": NUMBER, "unit": TEXT}
-)
-_BRANCH: Final = record(
-    {"name": TEXT, "from": TEXT, "to": TEXT, "current_a": NUMBER, "loading": maybe(NUMBER)}
-    | {"losses_kw": NUMBER}
-)
+_WORDS: Final[Mapping[str, Json]] = {
+    "node": shape("node: text; magnitude_pu angle_deg: number"),
+    "power": shape("active_kw reactive_kvar: number"),
+    "violation": shape("kind place: text; value limit: number; unit: text"),
+    "branch": shape(
+        "name from to: text; current_a: number; loading: number or null; losses_kw: number"
+    ),
+    "level": shape("voltage_kv: number; buses: count"),
+}
 
 
 @dataclass(frozen=True)
@@ -173,7 +162,7 @@ def voltages_content(voltages: Mapping[str, complex]) -> list[Json]:
 # --- tools ---------------------------------------------------------------------------------------
 
 
-@tool("read", returns=record({"feeders": TEXTS, "transmission": TEXTS, "formats": TEXTS}))
+@tool("read", returns=shape("feeders transmission formats: list of text"))
 def grid_cases(state: State, given: Json) -> Outcome:
     """List the test feeders and transmission cases that are there, and the files that are read."""
     formats = ["OpenDSS .dss", "pandapower .json", "MATPOWER .m"]
@@ -185,9 +174,10 @@ def grid_cases(state: State, given: Json) -> Outcome:
 @tool(
     "read",
     *stated("feeder", pack=PACK),
-    returns=record(
-        {"case": TEXT, "elements": by_name(COUNT), "buses": COUNT, "nodes": COUNT}
-        | {"load": _POWER, "voltages_kv": list_of(record({"voltage_kv": NUMBER, "buses": COUNT}))}
+    returns=shape(
+        "case: text; elements: by name count; buses nodes: count; load: power; "
+        "voltages_kv: list of level",
+        _WORDS,
     ),
 )
 def grid_counts(state: State, given: Json) -> Outcome:
@@ -212,7 +202,7 @@ def _power(power: complex) -> Json:
 @tool(
     "write",
     *stated("feeder", "state", "elements", pack=PACK),
-    returns=record({"case": TEXT, "count": COUNT, "elements": list_of(OBJECT)}),
+    returns=shape("case: text; count: count; elements: list of object"),
     repeatable=False,
 )
 def grid_elements(state: State, given: Json) -> Outcome:
@@ -272,10 +262,10 @@ def _between(sizes: Sequence[float], given: Json) -> bool:
 @tool(
     "read",
     *stated("feeder", "state", "power flow", pack=PACK),
-    returns=record(
-        {"case": TEXT, "voltages": list_of(_NODE), "lowest": OBJECT, "highest": OBJECT}
-        | {"source": maybe(_POWER), "losses": maybe(_POWER), "taps": by_name(NUMBER)}
-        | {"engine": TEXT, "difference_pu": maybe(NUMBER)}
+    returns=shape(
+        "case: text; voltages: list of node; lowest highest: object; source losses: power or null; "
+        "taps: by name number; engine: text; difference_pu: number or null",
+        _WORDS,
     ),
 )
 def grid_power_flow(state: State, given: Json) -> Outcome:
@@ -316,11 +306,11 @@ def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[s
 @tool(
     "read",
     *stated("feeder", "state", "series", "bands", "rating", pack=PACK),
-    returns=record(
-        {"case": TEXT, "stamps": TEXTS, "lowest_pu": list_of(NUMBER), "highest_pu": list_of(NUMBER)}
-        | {name: list_of(NUMBER) for name in ("active_kw", "reactive_kvar", "losses_kw")}
-        | {"loading": list_of(maybe(NUMBER)), "violations": list_of(COUNT)}
-        | {"energy_kwh": maybe(NUMBER), "losses_kwh": maybe(NUMBER)}
+    returns=shape(
+        "case: text; stamps: list of text; "
+        "lowest_pu highest_pu active_kw reactive_kvar losses_kw: list of number; "
+        "loading: list of number or null; violations: list of count; "
+        "energy_kwh losses_kwh: number or null"
     ),
 )
 def grid_time_series(state: State, given: Json) -> Outcome:
@@ -367,7 +357,7 @@ def _hours(stamps: Sequence[str]) -> float | None:
 @tool(
     "read",
     *stated("feeder", "state", "bands", "own bands", "rating", pack=PACK),
-    returns=record({"case": TEXT, "count": COUNT, "violations": list_of(_VIOLATION)}),
+    returns=shape("case: text; count: count; violations: list of violation", _WORDS),
 )
 def grid_violations(state: State, given: Json) -> Outcome:
     """List the nodes out of their voltage band and the branches above their rating, worst first."""
@@ -396,8 +386,8 @@ def bands_of(feeder: Feeder, given: Json) -> Bands:
 @tool(
     "read",
     *stated("feeder", "state", pack=PACK),
-    returns=record(
-        {"case": TEXT, "losses_kw": NUMBER, "share_of_source": NUMBER, "branches": list_of(_BRANCH)}
+    returns=shape(
+        "case: text; losses_kw share_of_source: number; branches: list of branch", _WORDS
     ),
 )
 def grid_losses(state: State, given: Json) -> Outcome:

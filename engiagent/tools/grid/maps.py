@@ -11,14 +11,13 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.io.schemawords import COUNT, NUMBER, TEXT, maybe, record
 from engiagent.report.charts import Axis, Curve, Panel, document
 from engiagent.report.charts.markup import Element, element, render
 from engiagent.tools.grid.feeders import Feeder, Flow
 from engiagent.tools.grid.flows import PACK, apply, situated
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import inside, write_new
-from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import stated
 
 GROUP: Final = "grid"
@@ -213,15 +212,7 @@ def geojson(feeder: Feeder, values: Mapping[str, float], colour: str) -> str:
 @tool(
     "write",
     *stated("feeder", "state", "picture", pack=PACK),
-    returns=record(
-        {
-            "case": TEXT,
-            "colour": TEXT,
-            "least": maybe(NUMBER),
-            "most": maybe(NUMBER),
-            "buses": COUNT,
-        }
-    ),
+    returns=shape("case colour: text; least most: number or null; buses: count"),
     repeatable=False,
 )
 def grid_map(state: State, given: Json) -> Outcome:
@@ -245,7 +236,7 @@ def grid_map(state: State, given: Json) -> Outcome:
 @tool(
     "write",
     *stated("feeder", "state", "bands", "picture file", pack=PACK),
-    returns=record({"case": TEXT, "lowest_pu": NUMBER, "highest_pu": NUMBER}),
+    returns=shape("case: text; lowest_pu highest_pu: number"),
     repeatable=False,
 )
 def grid_profile(state: State, given: Json) -> Outcome:

@@ -11,17 +11,6 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import EngiagentError, InputError
-from engiagent.io.schemawords import (
-    COUNT,
-    FLAG,
-    NUMBER,
-    OBJECT,
-    TEXT,
-    by_name,
-    list_of,
-    maybe,
-    record,
-)
 from engiagent.tools.grid.feeders import Feeder, Flow
 from engiagent.tools.grid.flows import (
     PACK,
@@ -37,30 +26,28 @@ from engiagent.tools.grid.programmes import Answer, Question, Unit, solve_linear
 from engiagent.tools.grid.transmission import Case, executed, optimal_flow
 from engiagent.tools.modelling import SECONDS, plain
 from engiagent.tools.places import write_rows
-from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import entries, stated
 
 GROUP: Final = "grid"
 SAME: Final = 1e-6
 """How far voltages of a plan and of its power flow may be apart. [p.u.]"""
 LINEAR_SAME: Final = 0.02
-_UNIT: Final = record(
-    {"unit": TEXT, "available_kw": NUMBER, "power_kw": NUMBER, "reactive_kvar": NUMBER}
-    | {"curtailed_kw": NUMBER}
-)
-_EXECUTED: Final = record(
-    {"difference_pu": NUMBER, "reproduced": FLAG, "violations": list_of(OBJECT)}
-    | {"lowest_pu": NUMBER, "highest_pu": NUMBER, "loading": maybe(NUMBER)}
-)
-_GENERATOR: Final = record(
-    {"name": TEXT, "bus": TEXT, "active_mw": NUMBER, "reactive_mvar": NUMBER}
-)
-_LOADED: Final = record(
-    {"name": TEXT, "flow_mva": NUMBER, "rating_mva": maybe(NUMBER), "loading": maybe(NUMBER)}
-)
-_STAMP: Final = record(
-    {"stamp": maybe(TEXT), "status": TEXT, "objective": NUMBER, "units": list_of(_UNIT)}
-    | {"hosted_kw": NUMBER, "curtailed_kw": NUMBER, "executed": _EXECUTED}
+_WORDS: Final[dict[str, Json]] = {
+    "unit": shape("unit: text; available_kw power_kw reactive_kvar curtailed_kw: number"),
+    "executed": shape(
+        "difference_pu: number; reproduced: flag; violations: list of object; "
+        "lowest_pu highest_pu: number; loading: number or null"
+    ),
+    "slack": shape("bus: text; slack_a: number; nodes: by name number"),
+    "generator": shape("name bus: text; active_mw reactive_mvar: number"),
+    "bus": shape("bus: text; magnitude_pu angle_deg: number"),
+    "branch": shape("name: text; flow_mva: number; rating_mva loading: number or null"),
+}
+_WORDS["stamp"] = shape(
+    "stamp: text or null; status: text; objective: number; units: list of unit; "
+    "hosted_kw curtailed_kw: number; executed: executed",
+    _WORDS,
 )
 
 
@@ -129,7 +116,7 @@ def _planned(
     "write",
     *stated("feeder", "state", "bands", "own bands", "rating", "hosting", pack=PACK),
     SECONDS,
-    returns=record({"case": TEXT, "strategy": TEXT, "method": TEXT, "results": list_of(_STAMP)}),
+    returns=shape("case strategy method: text; results: list of stamp", _WORDS),
     repeatable=False,
 )
 def grid_hosting_capacity(state: State, given: Json) -> Outcome:
@@ -182,11 +169,10 @@ def _stamps(
     "write",
     *stated("feeder", "state", "bands", "own bands", "infeasibility", pack=PACK),
     SECONDS,
-    returns=record(
-        {"case": TEXT, "norm": TEXT, "status": TEXT, "objective": NUMBER, "feasible": FLAG}
-        | {"nodes_with_slack": COUNT, "total_a": NUMBER}
-        | {"buses": list_of(record({"bus": TEXT, "slack_a": NUMBER, "nodes": by_name(NUMBER)}))}
-        | {"executed": _EXECUTED}
+    returns=shape(
+        "case norm status: text; objective: number; feasible: flag; nodes_with_slack: count; "
+        "total_a: number; buses: list of slack; executed: executed",
+        _WORDS,
     ),
     repeatable=False,
 )
@@ -239,9 +225,10 @@ def _worst_buses(slack: Mapping[str, float]) -> list[Json]:
     "read",
     *stated("feeder", "bands", "own bands", "rating", "dispatch", pack=PACK),
     SECONDS,
-    returns=record(
-        {"case": TEXT, "status": TEXT, "cost_eur_per_h": NUMBER, "cost_without_eur_per_h": NUMBER}
-        | {"import_kw": NUMBER, "units": list_of(_UNIT), "executed": _EXECUTED}
+    returns=shape(
+        "case status: text; cost_eur_per_h cost_without_eur_per_h import_kw: number; "
+        "units: list of unit; executed: executed",
+        _WORDS,
     ),
 )
 def grid_der_dispatch(state: State, given: Json) -> Outcome:
@@ -279,12 +266,10 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
     "read",
     *stated("opf", pack=PACK),
     SECONDS,
-    returns=record(
-        {"case": TEXT, "formulation": TEXT, "status": TEXT, "cost": NUMBER, "load_mw": NUMBER}
-        | {"generators": list_of(_GENERATOR)}
-        | {"buses": list_of(record({"bus": TEXT, "magnitude_pu": NUMBER, "angle_deg": NUMBER}))}
-        | {"branches": list_of(_LOADED)}
-        | {"executed": maybe(by_name(NUMBER))}
+    returns=shape(
+        "case formulation status: text; cost load_mw: number; generators: list of generator; "
+        "buses: list of bus; branches: list of branch; executed: by name number or null",
+        _WORDS,
     ),
 )
 def grid_opf(state: State, given: Json) -> Outcome:
