@@ -147,8 +147,8 @@ class Feeder:
     dss: Any
     name: str
     bases: Mapping[str, float]  # nominal voltage to ground by bus. [V]
-    nodes: tuple[str, ...]
     coordinates: Mapping[str, tuple[float, float]]
+    nodes: tuple[str, ...]
     factor: float  # of all loads, of its file
     loads: tuple[Load, ...] = field(init=False)  # as the file has them, without a factor
     generators: tuple[Load, ...] = field(init=False)
@@ -459,11 +459,11 @@ def opened(
         for line in [*lines, "Set MaxControlIter=100"]:
             dss.Text.Command(line)
         _command(dss, *commands)
+        if shipped is not None and shipped.coordinates is not None:
+            dss.Text.Command(f'BusCoords "{_shipped(shipped.coordinates)}"')
         dss.Solution.Solve()
-        beside = shipped.coordinates if shipped is not None else None
-        places = _places(_shipped(beside) if beside else None, dss)
         nodes = tuple(n.lower() for n in dss.Circuit.YNodeOrder())
-        yield Feeder(dss, case, _bases(dss), nodes, places, dss.Solution.LoadMult())
+        yield Feeder(dss, case, *_buses(dss), nodes, dss.Solution.LoadMult())
 
 
 def _own(case: str, root: Path) -> Path:
@@ -473,28 +473,15 @@ def _own(case: str, root: Path) -> Path:
     return inside(root, case).resolve()
 
 
-def _bases(dss: Any) -> dict[str, float]:
-    found = {}
-    for name in dss.Circuit.AllBusNames():
+def _buses(dss: Any) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    """Return the nominal voltages of buses, and where they are, of those with coordinates."""
+    bases, places = {}, {}
+    for name in map(str.lower, dss.Circuit.AllBusNames()):
         dss.Circuit.SetActiveBus(name)
-        found[name.lower()] = dss.Bus.kVBase() * 1e3
-    lacking = [name for name, base in found.items() if not base]
-    if lacking:
-        expected = "Set VoltageBases=[…] and CalcVoltageBases in the file"
-        raise InputError(f"the bus {lacking[0]} has no nominal voltage", expected=expected)
-    return found
-
-
-def _places(path: Path | None, dss: Any) -> dict[str, tuple[float, float]]:
-    """Return where buses are: of the circuit, or of a file of coordinates beside it."""
-    found = {}
-    for name in dss.Circuit.AllBusNames():
-        dss.Circuit.SetActiveBus(name)
+        bases[name] = dss.Bus.kVBase() * 1e3
+        if not bases[name]:
+            expected = "Set VoltageBases=[…] and CalcVoltageBases in the file"
+            raise InputError(f"the bus {name} has no nominal voltage", expected=expected)
         if dss.Bus.Coorddefined():
-            found[name.lower()] = (dss.Bus.X(), dss.Bus.Y())
-    if path is not None and not found:
-        for line in path.read_text().splitlines():
-            parts = line.replace(",", " ").split()
-            if len(parts) >= 3:
-                found[parts[0].lower()] = (float(parts[1]), float(parts[2]))
-    return found
+            places[name] = (dss.Bus.X(), dss.Bus.Y())
+    return bases, places

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import EngiagentError, InputError
+from engiagent.io.schemawords import NUMBER, by_name
 from engiagent.tools.grid.feeders import Feeder, Flow
 from engiagent.tools.grid.flows import (
     PACK,
@@ -41,6 +42,7 @@ _WORDS: Final[dict[str, Json]] = {
     ),
     "slack": shape("bus: text; slack_a: number; nodes: by name number"),
     "generator": shape("name bus: text; active_mw reactive_mvar: number"),
+    "apart": by_name(NUMBER),
     "bus": shape("bus: text; magnitude_pu angle_deg: number"),
     "branch": shape("name: text; flow_mva: number; rating_mva loading: number or null"),
 }
@@ -268,7 +270,7 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
     SECONDS,
     returns=shape(
         "case formulation status: text; cost load_mw: number; generators: list of generator; "
-        "buses: list of bus; branches: list of branch; executed: by name number or null",
+        "buses: list of bus; branches: list of branch; executed: apart or null",
         _WORDS,
     ),
 )
