@@ -301,7 +301,8 @@ class Feeder:
             if conn in ("delta", "ll"):
                 pairs = [(nodes[k], nodes[(k + 1) % len(nodes)]) for k in range(phases)]
             else:
-                pairs = [(nodes[k], "0") for k in range(phases)]
+                neutral = nodes[phases] if len(nodes) > phases else "0"  # between phases, or ground
+                pairs = [(nodes[k], neutral) for k in range(phases)]
                 rated = rated / np.sqrt(3) if phases > 1 else rated
             if kind in POWERED[2:]:
                 power, model = np.array(self.dss.CktElement.Powers()).view(complex).sum(), "1"

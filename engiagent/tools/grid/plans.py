@@ -141,12 +141,11 @@ def grid_hosting_capacity(state: State, given: Json) -> Outcome:
             units = [*_units(feeder, given, now.share), *_fixed_units(feeder, now)]
             question = Question(bands, units, feeder.drawn(now.factor), strategy, **limits)
             found, *_ = _planned(feeder, question, now, given)
-            hosted, curtailed = (
-                sum(u[k] for u in found["units"]) for k in ("power_kw", "curtailed_kw")
-            )
-            results.append(
-                {"stamp": stamp, **found, "hosted_kw": hosted, "curtailed_kw": curtailed}
-            )
+            executed = found.pop("executed")
+            for name in ("power_kw", "curtailed_kw"):
+                total = sum(unit[name] for unit in found["units"])
+                found[name.replace("power", "hosted")] = total
+            results.append({"stamp": stamp, **found, "executed": executed})
     artefacts: tuple[str, ...] = ()
     if "file" in given:
         head = ("stamp", "node", "available_kw", "power_kw", "reactive_kvar")
@@ -200,10 +199,11 @@ def grid_infeasibility(state: State, given: Json) -> Outcome:
     least = given.get("tolerance", 1e-3)
     slack = {n: abs(v) for n, v in answer.slack.items() if abs(v) > least}
     content = {
-        **{"case": given["case"], "norm": norm, "feasible": not slack},
-        **{name: found[name] for name in ("status", "objective", "executed")},
+        **{"case": given["case"], "norm": norm},
+        **{"status": found["status"], "objective": found["objective"], "feasible": not slack},
         **{"nodes_with_slack": len(slack), "total_a": sum(slack.values())},
         "buses": _worst_buses(slack)[: given.get("buses", 5)],
+        "executed": found["executed"],
     }
     artefacts: tuple[str, ...] = ()
     if "file" in given:
@@ -256,10 +256,10 @@ def grid_der_dispatch(state: State, given: Json) -> Outcome:
         found, answer, flow = _planned(feeder, question, now, given)
     paid = sum(u.cost * answer.powers[u.name].real for u in units)
     content = {
-        **{"case": given["case"], "import_kw": flow.source.real},
-        **{name: found[name] for name in ("status", "units", "executed")},
+        **{"case": given["case"], "status": found["status"]},
         "cost_eur_per_h": (paid + price * flow.source.real) / 1e3,
         "cost_without_eur_per_h": price * without.source.real / 1e3,
+        **{"import_kw": flow.source.real, "units": found["units"], "executed": found["executed"]},
     }
     return Outcome(plain(content))
 
