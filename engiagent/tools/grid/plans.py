@@ -290,14 +290,16 @@ def grid_opf(state: State, given: Json) -> Outcome:
     live = case.in_service()
     generators = [
         {"name": n, "bus": f"{int(row[0])}", "active_mw": float(p), "reactive_mvar": float(q)}
-        for n, row, p, q in zip(live.units, live.gen, found.active, found.reactive, strict=True)
+        for n, row, p, q in zip(
+            live.units.tolist(), live.gen, found.active, found.reactive, strict=True
+        )
     ]
     buses = [
         {"bus": f"{int(n)}", "magnitude_pu": abs(v), "angle_deg": float(np.angle(v, deg=True))}
         for n, v in zip(live.bus[:, 0], found.voltages.tolist(), strict=True)
     ]
     branches: list[Any] = []
-    for row, name, flow in zip(live.branch, live.lines, found.flows.tolist(), strict=True):
+    for row, name, flow in zip(live.branch, live.lines.tolist(), found.flows.tolist(), strict=True):
         rating = float(row[5]) or None
         share = None if rating is None else flow / rating
         branches.append({"name": name, "flow_mva": flow, "rating_mva": rating, "loading": share})

@@ -32,6 +32,7 @@ Formulation = Literal["ac", "dc"]
 Texts = npt.NDArray[np.str_]
 _ENDLESS: Final = 1e4
 """Of angles and currents that have no limit of their own, per unit."""
+_NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _FED: Final = "sum({}[u] for (u, i) in At if i == n)"
 """What generators feed a bus."""
 
@@ -69,6 +70,11 @@ class Case:
         gen = np.pad(gen, ((0, 0), (0, max(21 - gen.shape[1], 0))))
         branch = np.pad(branch, ((0, 0), (0, max(13 - branch.shape[1], 0))))
         cost = np.array(tables["gencost"] if len(tables["gencost"]) else np.zeros((len(gen), 7)))
+        base, limits = float(tables["baseMVA"]), [3, 4, *range(8, 16)]
+        gen[:, limits] = np.clip(gen[:, limits], -_ENDLESS * base, _ENDLESS * base)
+        branch[np.isinf(branch[:, 5]), 5] = 0.0  # no rating
+        if twice := [f"{n:g}" for n, count in Counter(bus[:, 0].tolist()).items() if count > 1]:
+            raise InputError(f"the bus {twice[0]} is there twice", name)
         if not (bus[:, 1] == 3).any():
             raise InputError("there is no reference bus", name, expected="a bus of type 3")
         if len(cost) not in (len(gen), 2 * len(gen)):
@@ -86,8 +92,9 @@ class Case:
         for what, number in at:
             if number not in bus[:, 0]:
                 raise InputError(f"the {what} is at bus {number:g}, which is not there", name)
-        base, cost = float(tables["baseMVA"]), cost.astype(float)
-        return cls(name, base, bus, gen, branch, cost, np.array(units), np.array(names))
+        return cls(
+            name, base, bus, gen, branch, cost.astype(float), np.array(units), np.array(names)
+        )
 
     def in_service(self) -> "Case":
         """Return it without units and branches that are out of service, and isolated buses."""
@@ -113,7 +120,7 @@ class Case:
         bus, gen, branch, cost = (x.copy() for x in (self.bus, self.gen, self.branch, self.cost))
         for name, text in loads.items():
             rows = slice(None) if name == "all" else [self._bus(name)]
-            match = re.fullmatch(r"([-\d.eE]+)\s*(x|MW)?", text)
+            match = re.fullmatch(rf"({_NUMBER})\s*(x|MW)?", text)
             if match is None or (name == "all" and match[2] != "x"):
                 expected = "a factor, as 1.2x" if name == "all" else "1.2x, or 90"
                 said = f"the load of {name} cannot be read"
@@ -220,6 +227,8 @@ class Dispatch:
 def optimal_flow(case: Case, formulation: Formulation, seconds: float = 60.0) -> Dispatch:
     """Return the dispatch of least cost; EngiagentError when none is found."""
     live = case.in_service()
+    if not len(live.gen):
+        raise InputError("no generator is in service", case.name)
     made = _Made(live, formulation)
     essence = f"{formulation.upper()} optimal power flow of {case.name}"
     options = SolveOptions(time_limit=seconds, backend="ipopt" if made.ac else None)
@@ -242,7 +251,8 @@ def _start(program: Program) -> Floats:
         if block.name == "e":
             point[own] = 1.0
         elif block.name in ("p", "q"):
-            point[own] = (low[own] + high[own]) / 2
+            middle = (low[own] + high[own]) / 2
+            point[own] = np.where(high[own] - low[own] < 1e2, middle, point[own])
     return point
 
 
@@ -254,6 +264,13 @@ class _Made:
         self.buses = [f"{int(n)}" for n in case.bus[:, 0]]
         row = {number: k for k, number in enumerate(case.bus[:, 0])}
         self.places = np.array([[row[a], row[b]] for a, b in case.branch[:, :2]])
+        size = abs(case.branch[:, 2] + 1j * case.branch[:, 3]) if self.ac else case.branch[:, 3]
+        for what, wrong in (
+            ("no impedance", size == 0),
+            ("a rating below 0", case.branch[:, 5] < 0),
+        ):
+            if wrong.any():
+                raise InputError(f"the branch {case.lines[wrong][0]} has {what}", case.name)
         self.ratio = np.where(case.branch[:, 8] == 0, 1.0, case.branch[:, 8])
 
     def admittances(self) -> Complex:
@@ -421,6 +438,9 @@ class _Made:
                 values = row[4 : 4 + width]
                 if int(row[0]) == 1:
                     points = row[4 : 4 + 2 * width].reshape(-1, 2) / (base, 1)
+                    if self.ac and (np.diff(np.divide(*np.diff(points.T)[::-1])) < -1e-9).any():
+                        said = f"the costs of {unit} rise less and less, which only dc takes"
+                        raise InputError(said, self.case.name)
                     listed = [", ".join(f"{v:.15g}" for v in part) for part in points.T]
                     terms.append(f"piecewise({at}, [{listed[0]}], [{listed[1]}])")
                     continue
