@@ -67,6 +67,8 @@ def test_the_linear_method_takes_a_balanced_feeder(tmp_path: Path) -> None:
         call("grid_hosting_capacity", tmp_path, method=method, **options)["results"][0]
         for method in ("linear", "nonlinear")
     )
+    free = call("grid_hosting_capacity", tmp_path, loading=5, **options)["results"][0]
+    assert free["hosted_kw"] == pytest.approx(other["hosted_kw"], rel=1e-6)
     # In closed form: the square of the voltage rises by 2 R p, from 1.02 to 1.05 squared.
     ohms = 0.01 * 0.4 + 0.206 * 0.7
     wanted = (1.05**2 - 1.02**2) * 0.4**2 / (2 * ohms) * 1e3

@@ -249,11 +249,13 @@ class _Made:
         if not names:
             return
         matrix = sparse.csr_matrix((shares, (rows, columns)), (len(names), len(place)))
-        left = sparse.coo_matrix(matrix @ self.reduced.matrix)
+        left = sparse.coo_matrix(matrix @ self.reduced.matrix @ sparse.diags(self.bases))
+        left.data[np.abs(left.data) < 1e-9] = 0.0  # rounding, as between phases, is no influence
+        left.eliminate_zeros()
         pairs = [(names[k], self.network.nodes[n]) for k, n in zip(*left.coords, strict=True)]
         parts.labels("K", names)
         parts.tuples("Z", "K N", pairs)
-        parts.table("Z", pairs, Z=left.data * self.bases[left.coords[1]])
+        parts.table("Z", pairs, Z=left.data)
         parts.table("K", names, Z0=matrix @ self.reduced.constant)
         for name, part, formula in zip(("kr", "ki"), ("re", "im"), currents("Z", "k"), strict=True):
             total = f"Z0_{part}[k] + {formula}"
