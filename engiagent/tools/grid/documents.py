@@ -35,6 +35,13 @@ class Parts:
         kind = {"kind": "labels"} if of is None else {"kind": "subset", "of": of}
         self.sets.append({"name": name, **kind, "elements": list(elements)})
 
+    def numbered(self, name: str, count: int, **columns: Any) -> list[str]:
+        """Add a set of so many labels, and parameters over it; return the labels."""
+        labels = [f"{name.lower()}{k}" for k in range(count)]
+        self.labels(name, labels)
+        self.table(name, labels, **columns)
+        return labels
+
     def tuples(self, name: str, of: str, elements: Sequence[tuple[str, ...]]) -> None:
         """Add a set of tuples of labels of some sets, as ``N N``."""
         listed = [list(element) for element in elements]

@@ -165,7 +165,11 @@ class _Made:
 
     def _loads(self, parts: Parts) -> None:
         """Add loads: what each draws from the voltage across it."""
-        loads, names = self.loads, [f"l{k}" for k in range(len(self.loads))]
+        loads, models = self.loads, [load.model for load in self.loads]
+        power = np.array([load.power / BASE for load in loads])
+        columns = {"P": power.real, "Q": power.imag, "model": models}
+        columns["nominal"] = [x.voltage / self.bases[self.place[x.nodes[0]]] for x in loads]
+        names = parts.numbered("L", len(loads), **columns)
         ends = [
             (m, *at)
             for m, x in zip(names, loads, strict=True)
@@ -173,13 +177,8 @@ class _Made:
         ]
         ends = [end for end in ends if end[1] != "0"]
         pairs = [end[:2] for end in ends]
-        nominal = [load.voltage / self.bases[self.place[load.nodes[0]]] for load in loads]
-        power = np.array([load.power / BASE for load in loads])
-        models = [load.model for load in loads]
-        parts.labels("L", names)
         parts.tuples("A", "L N", pairs)
         parts.table("A", pairs, sign=[end[2] for end in ends])
-        parts.table("L", names, P=power.real, Q=power.imag, nominal=nominal, model=models)
         for part in ("e", "f"):
             across = f"sum(sign[m, i]*{part}[i] for (m, i) in A if m == l)"
             parts.expressions.append(

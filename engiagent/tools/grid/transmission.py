@@ -348,36 +348,33 @@ class _Made:
                 end = row[first] - slope * row[10]
                 rows.append((unit, slope, *((-_ENDLESS, end) if first == 13 else (end, _ENDLESS))))
         if rows:
-            names = [f"v{k}" for k in range(len(rows))]
             units, slope, least, most = zip(*rows, strict=True)
-            parts.labels("V", names)
+            names = parts.numbered("V", len(rows), slope=slope, least=least, most=most)
             parts.tuples("Of", "V U", list(zip(names, units, strict=True)))
-            parts.table("V", names, slope=slope, least=least, most=most)
             rule = "least[v] <= q[u] - slope[v]*p[u] <= most[v]"
             parts.rule("capability", "(v, u) in Of", rule)
 
     def _angles(self, parts: Parts) -> None:
         """Add how far the angle of one end of a branch may be ahead of that of the other."""
-        case, rows = self.case, []
-        branches = zip(case.lines, case.branch[:, 11:13], self.places, strict=True)
-        for name, (low, high), (f, t) in branches:
-            for most, ends in ((high, (f, t)), (-low, (t, f))) if low or high else ():
-                if self.ac and 90 < abs(most) < 360:
-                    said = f"the angle limit of {name} is above 90 degrees, which only dc takes"
-                    raise InputError(said, case.name, found=f"{most:g}")
-                if most < 360:
-                    first, second = (self.buses[k] for k in ends)
-                    rows.append((f"{name} from {first}", first, second, np.deg2rad(most)))
-        if rows:
-            names, values = [row[0] for row in rows], np.array([row[3] for row in rows])
-            rule = "angle[m] - angle[n] <= ahead[d]"
-            parts.labels("D", names)
-            parts.tuples("Over", "D N N", [row[:3] for row in rows])
+        case = self.case
+        (low, high), (f, t) = case.branch[:, 11:13].T, self.places.T
+        stated = np.tile((low != 0) | (high != 0), 2)
+        most, first, second = np.concatenate([[high, f, t], [-low, t, f]], axis=1)
+        kept = np.flatnonzero(stated & (most < 360))
+        if self.ac and (wide := kept[np.abs(most[kept]) > 90]).size:
+            said = f"the angle limit of {np.tile(case.lines, 2)[wide[0]]} is above 90 degrees"
+            expected, found = "less, or formulation=dc", f"{most[wide[0]]:g}"
+            raise InputError(said, case.name, found=found, expected=expected)
+        if kept.size:
+            angles = np.deg2rad(most[kept])
+            columns, rule = {"ahead": angles}, "angle[m] - angle[n] <= ahead[d]"
             if self.ac:  # the sine of what is left is not negative
-                parts.table("D", names, cosine=np.cos(values))
+                columns = {"ahead": np.sin(angles), "cosine": np.cos(angles)}
                 rule = "ahead[d]*(e[m]*e[n] + f[m]*f[n]) >= cosine[d]*(f[m]*e[n] - e[m]*f[n])"
-                values = np.sin(values)
-            parts.table("D", names, ahead=values)
+            names = parts.numbered("D", kept.size, **columns)
+            buses = np.array(self.buses)
+            ends = (buses[side[kept].astype(int)] for side in (first, second))
+            parts.tuples("Over", "D N N", list(zip(names, *ends, strict=True)))
             parts.rule("angles", "(d, m, n) in Over", rule)
 
     def _ratings(self, parts: Parts, ends: Complex) -> None:
