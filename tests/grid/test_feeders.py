@@ -215,6 +215,8 @@ def test_elements_are_counted_and_exported(tmp_path: Path) -> None:
     assert "already" in refused(
         "grid_elements", tmp_path, case="ieee34", kind="load", file="banks.csv"
     )
+    said = refused("grid_elements", tmp_path, case="ieee34", kind="load", below=0.95)
+    assert "below is of voltages; found load; expected bus or node" in said
 
 
 @pytest.mark.parametrize(
@@ -429,6 +431,9 @@ def test_split_phases_and_what_feeds_in_are_the_same_to_a_second_engine(tmp_path
     assert [u["available_kw"] for u in free["units"]] == pytest.approx([3090, 3000, 3000])
     # What is there already takes room from what is to come.
     assert there["hosted_kw"] < free["hosted_kw"] - 1900
+    units = call("grid_elements", tmp_path, case="mixed.dss", kind="transformer")["elements"]
+    drawn = units[0]["active_kw"]  # all of the house, with its losses
+    assert 17 < drawn < 17.5
     more = "New Isource.hum Bus1=b Phases=3 Amps=2 Frequency=60\nSet Volt"
     (tmp_path / "hum.dss").write_text(MIXED.replace("Set Volt", more))
     assert "isource.hum" in refused("grid_infeasibility", tmp_path, case="hum.dss")

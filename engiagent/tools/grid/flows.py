@@ -235,20 +235,19 @@ def _elements(feeder: Feeder, flow: Flow, given: Json) -> Iterator[Json]:
             level = feeder.base(name) * np.sqrt(3) / 1e3
             yield {"name": name, "magnitude_pu": worst, "voltage_kv": level}
         return
+    if asked := given.keys() & {"below", "above"}:
+        raise InputError(f"{sorted(asked)[0]} is of voltages", found=kind, expected="bus or node")
+    element = feeder.dss.CktElement
     for name in feeder.elements():
         if name.partition(".")[0] != kind:
             continue
         terminals = feeder.terminals() if kind != "regcontrol" else []
         buses = list(dict.fromkeys(n.partition(".")[0] for n in terminals if n != "0"))
         if not buses or any(wanted(bus) for bus in buses):
-            powers = np.array(feeder.dss.CktElement.Powers()) if buses else np.zeros(2)
-            half = len(powers) // (2 if len(buses) > 1 else 1)
-            yield {
-                **{"name": name, "buses": " ".join(buses)},
-                "phases": feeder.dss.CktElement.NumPhases(),
-                "active_kw": float(powers[0:half:2].sum()),
-                "reactive_kvar": float(powers[1:half:2].sum()),
-            }
+            powers = np.array(element.Powers() if buses else []).view(complex)
+            yield {"name": name, "buses": " ".join(buses), "phases": element.NumPhases()} | _power(
+                complex(powers[: element.NumConductors()].sum())  # into its first terminal
+            )
 
 
 def _between(sizes: Sequence[float], given: Json) -> bool:
