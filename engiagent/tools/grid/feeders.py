@@ -80,8 +80,8 @@ class Branch:
     name: str  # as ``line.650632``
     ends: tuple[str, str]  # the buses
     nodes: tuple[str, ...]  # from, then to; ground is ``0``
-    # the current that each may carry, infinite where none is stated: of lines those of the first
-    # end, of transformers those of the phases of all windings. [A]
+    # the current that each may carry, infinite where none is stated: of lines at both ends, of
+    # transformers those of the phases of all windings. [A]
     rated: Floats
     length: float  # as its file has it; 0 for transformers
 
@@ -332,7 +332,7 @@ class Feeder:
             phases, count = self.dss.CktElement.NumPhases(), self.dss.CktElement.NumConductors()
             if kind == "line":
                 self.dss.Lines.Name(own)
-                rated[:phases] = self.dss.Lines.NormAmps() or np.inf
+                rated[:] = self.dss.Lines.NormAmps() or np.inf
                 length = self.dss.Lines.Length()
             else:
                 self.dss.Transformers.Name(own)
