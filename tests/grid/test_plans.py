@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 from engiagent.environment.interface import quiet
+from engiagent.tools.grid import documents
 from tests.cli.asking import invoke
 from tests.grid.test_feeders import call, refused
 
@@ -103,6 +104,15 @@ def test_slack_is_sparse_by_its_sum_and_reproduced(tmp_path: Path) -> None:
     for found in (spread, sparse):
         assert found["executed"]["reproduced"]
         assert found["executed"]["violations"] == []
+
+
+def test_a_large_feeder_is_taken_in_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    options = {"loading": 0.9, "own_bands": ["675=0.97..1.03"], **BAND}
+    whole = call("grid_hosting_capacity", tmp_path, **options)["results"][0]
+    monkeypatch.setattr(documents, "MOST_PAIRS", 2000)
+    parted = call("grid_hosting_capacity", tmp_path, **options)["results"][0]
+    assert parted["hosted_kw"] == pytest.approx(whole["hosted_kw"], rel=1e-6)
+    assert parted["executed"]["reproduced"]
 
 
 VILLAGE = """Clear

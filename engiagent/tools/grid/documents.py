@@ -3,10 +3,10 @@
 Complex numbers are two real ones: the parameters ``NAME_re`` and ``NAME_im``, voltages ``e + jf``.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from engiagent.run.stages import solve_program
 from engiagent.solvers.iis import in_words
 from engiagent.solvers.result import SolveOptions
 from engiagent.tools.grid.feeders import Floats
+
+MOST_PAIRS: Final = 4_000_000
+"""Of rows and entries of a matrix in one sum."""
 
 
 class Parts:
@@ -61,6 +64,25 @@ class Parts:
                 else:
                     given.setdefault(key[0], {})[key[1]] = float(value)
             self.parameters.append({"name": name, "index": [over], "value": given, "unit": unit})
+
+    def matrix(
+        self, rows: str, names: Sequence[str], nodes: Sequence[str], name: str, entries: Any
+    ) -> Iterator[tuple[str, str, tuple[str, str]]]:
+        """Add admittances over rows and nodes: endings of names, sets and currents by its voltages.
+
+        A sum is formed over all pairs for each row, so that a large matrix is taken in blocks.
+        """
+        count = 1 + len(names) * entries.nnz // MOST_PAIRS
+        for k, own in enumerate(np.array_split(np.arange(len(names)), count)):
+            end = f"_{k}" if count > 1 else ""
+            if end:
+                self.labels(f"{rows}{end}", [names[i] for i in own], rows)
+            (first, second), kept = entries.coords, np.isin(entries.coords[0], own)
+            ends = zip(first[kept], second[kept], strict=True)
+            pairs = [(names[i], nodes[j]) for i, j in ends]
+            self.tuples(f"{name}{end}", f"{rows} N", pairs)
+            self.table(f"{name}{end}", pairs, **{f"{name}{end}": entries.data[kept]})
+            yield end, f"{rows}{end}", currents(f"{name}{end}", rows.lower())
 
     def variable(
         self, names: str, binder: str, low: Any, high: Any, what: str = "", unit: str = "1"

@@ -130,7 +130,7 @@ class _Made:
         """Return all of the blueprint but its goal."""
         parts, network = Parts(), self.network
         parts.labels("N", network.nodes)
-        self._admittances(parts, "Y", network.admittance.tocoo())
+        entries = self._scaled(network.admittance)
         parts.table("N", network.nodes, I=network.source / self.amperes)
         parts.variable("e f", "n in N", -HIGHEST, HIGHEST, "voltage")
         flows = ["I_re[n]", "I_im[n]"]
@@ -145,8 +145,9 @@ class _Made:
         if self.question.slack is not None:
             self._slack(parts, self.question.slack / self.amperes)
             flows = [f"{flow} + slack_{k}[n]" for flow, k in zip(flows, ("re", "im"), strict=True)]
-        for k, formula in enumerate(currents("Y", "n")):
-            parts.rule(f"balance_{('re', 'im')[k]}", "n in N", f"{formula} == {flows[k]}")
+        for end, own, formulas in parts.matrix("N", network.nodes, network.nodes, "Y", entries):
+            for part, formula, flow in zip(("re", "im"), formulas, flows, strict=True):
+                parts.rule(f"balance_{part}{end}", f"n in {own}", f"{formula} == {flow}")
         bands = [self.question.bands.of(node) for node in network.nodes]
         parts.bands(network.nodes, *np.transpose(bands))
         if np.isfinite(self.question.loading):
@@ -155,13 +156,12 @@ class _Made:
             self._source(parts)
         return parts
 
-    def _admittances(self, parts: Parts, name: str, matrix: Any) -> None:
-        """Add a set of pairs of nodes with their admittances, per unit."""
-        nodes, (rows, columns) = self.network.nodes, matrix.coords
-        pairs = [(nodes[i], nodes[j]) for i, j in zip(rows, columns, strict=True)]
-        scaled = matrix.data * self.bases[rows] * self.bases[columns] / (BASE * 1e3)
-        parts.tuples(name, "N N", pairs)
-        parts.table(name, pairs, **{name: scaled})
+    def _scaled(self, matrix: Any) -> Any:
+        """Return admittances between nodes per unit."""
+        entries = matrix.tocoo()
+        rows, columns = entries.coords
+        entries.data = entries.data * self.bases[rows] * self.bases[columns] / (BASE * 1e3)
+        return entries
 
     def _loads(self, parts: Parts) -> None:
         """Add loads: what each draws from the voltage across it."""
@@ -251,16 +251,15 @@ class _Made:
         left = sparse.coo_matrix(matrix @ self.reduced.matrix @ sparse.diags(self.bases))
         left.data[np.abs(left.data) < 1e-9] = 0.0  # rounding, as between phases, is no influence
         left.eliminate_zeros()
-        pairs = [(names[k], self.network.nodes[n]) for k, n in zip(*left.coords, strict=True)]
         parts.labels("K", names)
-        parts.tuples("Z", "K N", pairs)
-        parts.table("Z", pairs, Z=left.data)
         parts.table("K", names, Z0=matrix @ self.reduced.constant)
-        for name, part, formula in zip(("kr", "ki"), ("re", "im"), currents("Z", "k"), strict=True):
-            total = f"Z0_{part}[k] + {formula}"
-            parts.expressions.append({"name": name, "index": ["k in K"], "expression": total})
         most = f"{self.question.loading**2:.15g}"
-        parts.rule("rating", "k in K", f"kr[k]*kr[k] + ki[k]*ki[k] <= {most}")
+        for end, own, formulas in parts.matrix("K", names, self.network.nodes, "Z", left):
+            for name, part, formula in zip(("kr", "ki"), ("re", "im"), formulas, strict=True):
+                total = {"name": f"{name}{end}", "expression": f"Z0_{part}[k] + {formula}"}
+                parts.expressions.append({**total, "index": [f"k in {own}"]})
+            square = f"kr{end}[k]*kr{end}[k] + ki{end}[k]*ki{end}[k]"
+            parts.rule(f"rating{end}", f"k in {own}", f"{square} <= {most}")
 
     def goal(self) -> dict[str, Any]:
         """Return the least slack, curtailment or cost."""
