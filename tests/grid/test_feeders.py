@@ -215,6 +215,8 @@ def test_elements_are_counted_and_exported(tmp_path: Path) -> None:
     assert "already" in refused(
         "grid_elements", tmp_path, case="ieee34", kind="load", file="banks.csv"
     )
+    said = refused("grid_elements", tmp_path, case="ieee34", kind="load", below=0.95)
+    assert "below is of voltages; found load; expected bus or node" in said
 
 
 @pytest.mark.parametrize(
@@ -399,3 +401,75 @@ def test_what_is_not_read_of_pandapower_is_named(
     pandapower.to_json(net, str(tmp_path / "net.json"))
     said = refused("grid_power_flow", tmp_path, case="net.json")
     assert f"net.json: {table} 0 has a {column} that is not read; found {value}" in said
+
+
+MIXED = """Clear
+New Circuit.mixed Bus1=a BasekV=12.47 pu=1.02 Phases=3 MVAsc3=500 MVAsc1=400
+New Line.l Bus1=a Bus2=b Phases=3 R1=1 X1=2 R0=2 X0=5 C1=0 C0=0 Length=1 NormAmps=100
+New Transformer.house Phases=1 Windings=3 Buses=[b.2 h.1.0 h.0.2] kVs=[7.2 0.12 0.12]
+~ kVAs=[50 50 50] XHL=2.04 XHT=2.04 XLT=1.36 %Rs=[0.6 1.2 1.2]
+New Load.one Bus1=h.1 Phases=1 kV=0.12 kW=8 kvar=2 Model=1
+New Load.both Bus1=h.1.2 Phases=1 kV=0.24 kW=9 kvar=1 Model=1
+New Load.delta Bus1=b Phases=3 Conn=Delta kV=12.47 kW=300 kvar=90 Model=5
+New PVSystem.roof Bus1=b.3 Phases=1 kV=7.2 kVA=150 Pmpp=120 irradiance=0.8 %cutin=0 %cutout=0
+New Storage.store Bus1=b Phases=3 kV=12.47 kWrated=100 kWhrated=400 state=discharging
+Set VoltageBases=[12.47 0.208]
+CalcVoltageBases
+"""
+
+
+def test_split_phases_and_what_feeds_in_are_the_same_to_a_second_engine(tmp_path: Path) -> None:
+    (tmp_path / "mixed.dss").write_text(MIXED)
+    found = call("grid_power_flow", tmp_path, case="mixed.dss", engine="ybus", units=["b=30"])
+    assert found["difference_pu"] < 1e-7
+    options: dict[str, Any] = {"case": "mixed.dss", "low": 0.9, "available": ["b=9000", "b.1=90"]}
+    free = call("grid_hosting_capacity", tmp_path, **options)["results"][0]
+    there = call("grid_hosting_capacity", tmp_path, units=["b=2 MW"], **options)["results"][0]
+    for plan in (free, there):
+        assert plan["executed"]["reproduced"]
+        assert plan["executed"]["violations"] == []
+    assert [u["available_kw"] for u in free["units"]] == pytest.approx([3090, 3000, 3000])
+    # What is there already takes room from what is to come.
+    assert there["hosted_kw"] < free["hosted_kw"] - 1900
+    units = call("grid_elements", tmp_path, case="mixed.dss", kind="transformer")["elements"]
+    drawn = units[0]["active_kw"]  # all of the house, with its losses
+    assert 17 < drawn < 17.5
+    more = "New Isource.hum Bus1=b Phases=3 Amps=2 Frequency=60\nSet Volt"
+    (tmp_path / "hum.dss").write_text(MIXED.replace("Set Volt", more))
+    assert "isource.hum" in refused("grid_infeasibility", tmp_path, case="hum.dss")
+
+
+def test_a_branch_with_one_open_phase_has_its_losses(tmp_path: Path) -> None:
+    (tmp_path / "two.dss").write_text(TWO_NODES)
+    outage = {"case": "two.dss", "set": ["Open Line.cable 1 2"]}
+    losses = call("grid_losses", tmp_path, **outage)
+    assert losses["branches"][0]["losses_kw"] == pytest.approx(losses["losses_kw"], rel=1e-6)
+    assert losses["losses_kw"] > 0
+
+
+def test_quantities_of_entries_keep_their_units(tmp_path: Path) -> None:
+    (tmp_path / "two.dss").write_text(TWO_NODES)
+    one, other = (
+        call("grid_power_flow", tmp_path, case="two.dss", units=[text])["source"]
+        for text in ("b=0.004 MW", "b=4")
+    )
+    assert one == pytest.approx(other)
+    for text in ("b=4 kWh", "b=nan", "b=4 V"):
+        assert "no number" in refused("grid_power_flow", tmp_path, case="two.dss", units=[text])
+    fed = {"case": "two.dss", "available": ["b=-4"]}
+    assert "below 0" in refused("grid_hosting_capacity", tmp_path, **fed)
+
+
+def test_commands_of_a_call_count_like_lines_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "two.dss").write_text(TWO_NODES)
+    commands = ["Load.one.kW=8", "New Load.two Bus1=b Phases=3 kV=0.4 kW=4 kvar=0 Model=1"]
+    (tmp_path / "own.dss").write_text(TWO_NODES + "\n".join([*commands, "Set LoadMult=0.5"]))
+    (tmp_path / "day.csv").write_text("time,load,one\n2026-07-01T00:00,0,1.5\n2026-07-01T01:00,1,1")
+    given = {"profiles": "day.csv", "stamp": "00:00"}
+    own = call("grid_power_flow", tmp_path, case="own.dss", **given)
+    commands.append("Set LoadMult=0.5")
+    found = call("grid_power_flow", tmp_path, case="two.dss", set=commands, **given)
+    assert found["source"] == pytest.approx(own["source"])
+    # The others draw nothing, the one with a column of its own half of 1.5 times its power.
+    power = found["source"]["active_kw"] - found["losses"]["active_kw"]
+    assert power == pytest.approx(6, rel=0.02)

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 from engiagent.environment.interface import quiet
+from engiagent.tools.grid import documents
 from tests.cli.asking import invoke
 from tests.grid.test_feeders import call, refused
 
@@ -67,6 +68,8 @@ def test_the_linear_method_takes_a_balanced_feeder(tmp_path: Path) -> None:
         call("grid_hosting_capacity", tmp_path, method=method, **options)["results"][0]
         for method in ("linear", "nonlinear")
     )
+    free = call("grid_hosting_capacity", tmp_path, loading=5, **options)["results"][0]
+    assert free["hosted_kw"] == pytest.approx(other["hosted_kw"], rel=1e-6)
     # In closed form: the square of the voltage rises by 2 R p, from 1.02 to 1.05 squared.
     ohms = 0.01 * 0.4 + 0.206 * 0.7
     wanted = (1.05**2 - 1.02**2) * 0.4**2 / (2 * ohms) * 1e3
@@ -101,6 +104,15 @@ def test_slack_is_sparse_by_its_sum_and_reproduced(tmp_path: Path) -> None:
     for found in (spread, sparse):
         assert found["executed"]["reproduced"]
         assert found["executed"]["violations"] == []
+
+
+def test_a_large_feeder_is_taken_in_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    options = {"loading": 0.9, "own_bands": ["675=0.97..1.03"], **BAND}
+    whole = call("grid_hosting_capacity", tmp_path, **options)["results"][0]
+    monkeypatch.setattr(documents, "MOST_PAIRS", 2000)
+    parted = call("grid_hosting_capacity", tmp_path, **options)["results"][0]
+    assert parted["hosted_kw"] == pytest.approx(whole["hosted_kw"], rel=1e-6)
+    assert parted["executed"]["reproduced"]
 
 
 VILLAGE = """Clear
@@ -278,6 +290,8 @@ def test_a_dispatch_that_cannot_be_is_said_with_its_limits(tmp_path: Path) -> No
         ({"case": "case9", "limits": ["4-5=0"]}, "expected MVA above 0, or outages=4-5"),
         ({"case": "case9", "outages": ["g9"]}, "g1 to g3"),
         ({"case": "case9", "loads": ["5=heavy"]}, "cannot be read"),
+        ({"case": "case9", "loads": ["5=1.2.3"]}, "cannot be read"),
+        ({"case": "case9", "outages": ["g1", "g2", "g3"]}, "no generator is in service"),
         ({"case": "case9", "loads": ["all=9x"]}, "there is no plan"),
     ],
 )
@@ -399,6 +413,10 @@ def test_one_circuit_of_parallel_branches_can_be_out(tmp_path: Path) -> None:
         ("-20 0 -25", "-20 9 -25", "the dispatchable load g4 has no single power factor"),
         ("mpc.gencost", "mpc.dcline = [\n];\nmpc.gencost", "more than is modelled"),
         ("2 0 0 3 0 30 0;", "2 0 0 3 0 30 0;\n2 0 0 3 0 0 0;", "not a row for each generator"),
+        ("10 35 0.08 0.24", "10 35 0 0", "five.m: the branch 10-35 has no impedance"),
+        ("0.05 70 70 70", "0.05 -70 70 70", "five.m: the branch 10-35 has a rating below 0"),
+        ("47 1 80 25", "35 1 80 25", "five.m: the bus 35 is there twice"),
+        ("2 0 0 2 35 10 0", "1 0 0 3 0 0 9 900 20 1100", "a row of mpc.gencost"),
     ],
 )
 def test_what_an_optimal_power_flow_does_not_have_is_said(
@@ -407,6 +425,28 @@ def test_what_an_optimal_power_flow_does_not_have_is_said(
     (tmp_path / "five.m").write_text(FIVE.replace(old, new))
     given = {"loads": ["all=90"]} if "as 1.2x" in part else {}
     assert part in refused("grid_opf", tmp_path, case="five.m", **given)
+
+
+def test_endless_limits_of_a_matpower_file_are_none(tmp_path: Path) -> None:
+    (tmp_path / "five.m").write_text(FIVE)
+    endless = FIVE.replace("0 150 -150 1 100 1 250", "0 Inf -Inf 1 100 1 Inf")
+    (tmp_path / "inf.m").write_text(endless.replace("0.06 130 90 90", "0.06 Inf 90 90"))
+    limits = ["10-22=5000", "g1=5000"]
+    for formulation in ("ac", "dc"):
+        found = call("grid_opf", tmp_path, case="inf.m", formulation=formulation)
+        wanted = call("grid_opf", tmp_path, case="five.m", formulation=formulation, limits=limits)
+        assert found["cost"] == pytest.approx(wanted["cost"], rel=1e-6)
+
+
+def test_costs_that_rise_less_and_less_are_for_dc(tmp_path: Path) -> None:
+    rows = "2 0 0 3 0 20 0;", "1 0 0 3 0 0 50 2000 250 4000;"
+    (tmp_path / "own.m").write_text(OWN.replace(*rows))
+    assert "only dc takes" in refused("grid_opf", tmp_path, case="own.m")
+    found = call("grid_opf", tmp_path, case="own.m", formulation="dc")
+    assert found["cost"] == pytest.approx(2000 + 10 * 40, rel=1e-6)
+    rows = rows[0], "1 0 0 3 0 0 50 500 250 4500;"
+    (tmp_path / "own.m").write_text(OWN.replace(*rows))
+    assert call("grid_opf", tmp_path, case="own.m")["cost"] == pytest.approx(500 + 20 * 40)
 
 
 def test_the_price_of_energy_is_read_on_the_command_line() -> None:

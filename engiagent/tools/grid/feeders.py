@@ -8,7 +8,6 @@ import ctypes
 import itertools
 import sys
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -30,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 _ENGINE: Final = threading.Lock()
 _STEP: Final = 0.00625
 """Of the voltage, between two taps of a regulator."""
+POWERED: Final = ("load", "generator", "pvsystem", "storage")
+"""Classes of what draws power or feeds it in."""
 MOST_ITERATIONS: Final = 100
 EXPONENTS: Final[Mapping[int, tuple[float, float]]] = {1: (0, 0), 2: (2, 2), 4: (1, 2), 5: (1, 1)}
 """Of the voltage in active and reactive power, by OpenDSS's model of a load."""
@@ -79,8 +80,8 @@ class Branch:
     name: str  # as ``line.650632``
     ends: tuple[str, str]  # the buses
     nodes: tuple[str, ...]  # from, then to; ground is ``0``
-    # the current that each may carry, infinite where none is stated: of lines those of the first
-    # end, of transformers those of the phases of all windings. [A]
+    # the current that each may carry, infinite where none is stated: of lines at both ends, of
+    # transformers those of the phases of all windings. [A]
     rated: Floats
     length: float  # as its file has it; 0 for transformers
 
@@ -98,24 +99,45 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Branches:
-    """What flows in all branches: the greatest current of each, and its share."""
+class Bands:
+    """Between which voltages have to stay: everywhere, and at buses or nodes of their own."""
 
-    names: tuple[str, ...]
-    loading: Floats  # of the rating; NaN where there is none. [1]
-    amperes: Floats  # the greatest of its phases. [A]
-    losses: Floats  # [kW]
+    low: float  # [p.u.]
+    high: float
+    own: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def of(self, node: str) -> tuple[float, float]:
+        """Return the band of a node."""
+        bus = node.partition(".")[0]
+        return self.own.get(node, self.own.get(bus, (self.low, self.high)))
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A solved snapshot."""
+    """A solved snapshot; branches by name."""
 
     voltages: Mapping[str, complex]  # by node. [p.u.]
-    branches: Branches
+    amperes: Mapping[str, float]  # the greatest current of its phases. [A]
+    lost: Mapping[str, float]  # by branch. [kW]
+    loading: Mapping[str, float]  # the greatest share of a rating, of those that have one. [1]
     source: complex  # what the feeder draws from the grid. [kVA]
     losses: complex  # [kVA]
     taps: Mapping[str, float]  # of regulated transformers. [p.u.]
+
+    def violations(self, bands: Bands, loading: float | None) -> list[dict[str, Any]]:
+        """Return nodes out of their bands and branches above their rating, the worst first."""
+        found: list[dict[str, Any]] = []
+        for node, size in ((node, abs(value)) for node, value in self.voltages.items()):
+            least, most = bands.of(node)
+            if size < least - 1e-6 or size > most + 1e-6:
+                kind, limit = ("low voltage", least) if size < least else ("high voltage", most)
+                entry = {"kind": kind, "place": node, "value": size, "limit": limit}
+                found.append({**entry, "unit": "p.u."})
+        for name, share in self.loading.items():
+            if loading is not None and share > loading + 1e-6:
+                entry = {"kind": "loading", "place": name, "value": share, "limit": loading}
+                found.append({**entry, "unit": "1"})
+        return sorted(found, key=lambda entry: -abs(entry["value"] - entry["limit"]))
 
 
 @dataclass(eq=False)
@@ -125,8 +147,8 @@ class Feeder:
     dss: Any
     name: str
     bases: Mapping[str, float]  # nominal voltage to ground by bus. [V]
-    nodes: tuple[str, ...]
     coordinates: Mapping[str, tuple[float, float]]
+    nodes: tuple[str, ...]
     factor: float  # of all loads, of its file
     loads: tuple[Load, ...] = field(init=False)  # as the file has them, without a factor
     generators: tuple[Load, ...] = field(init=False)
@@ -135,16 +157,15 @@ class Feeder:
     _added: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self.loads, self.generators = tuple(self._read("load")), tuple(self._read("generator"))
+        self.loads, self.generators = (
+            tuple(self._read(("load",))),
+            tuple(self._read(("generator",))),
+        )
         self.branches = tuple(self._branches())
 
     def command(self, *lines: str) -> None:
         """Give the engine commands; EngiagentError with what it answers."""
-        for line in lines:
-            try:
-                self.dss.Text.Command(line)
-            except Exception as error:  # of the engine, which has one class for all
-                raise EngiagentError(f"OpenDSS refuses {line!r}: {error}") from None
+        _command(self.dss, *lines)
 
     # --- running ---------------------------------------------------------------------------------
 
@@ -168,13 +189,12 @@ class Feeder:
             )
         total = complex(np.array(self.dss.Circuit.TotalPower()) @ [-1, -1j])
         losses = complex(np.array(self.dss.Circuit.Losses()) @ [1e-3, 1e-3j])
-        return Flow(found, self._flows(), total, losses, self._taps())
+        return Flow(found, *self._flows(), total, losses, self._taps())
 
     def voltages(self) -> dict[str, complex]:
         """Return the voltages of the last solution by node. [p.u.]."""
-        flat = np.array(self.dss.Circuit.YNodeVArray())
-        values = flat[0::2] + 1j * flat[1::2]
-        return {n: complex(values[k]) / self.base(n) for k, n in enumerate(self.nodes)}
+        values = np.array(self.dss.Circuit.YNodeVArray()).view(complex).tolist()
+        return {n: v / self.base(n) for n, v in zip(self.nodes, values, strict=True)}
 
     def supplied(self) -> None:
         """Raise InputError where nodes are switched off, for those who need all voltages."""
@@ -193,7 +213,7 @@ class Feeder:
         """
         if self._added:
             self.command("BatchEdit Generator.eng_.* enabled=no")
-        for node, power in self.shared(powers):
+        for node, power in self.shared(powers).items():
             self._added += 1
             self.command(
                 f"New Generator.eng_{self._added} Bus1={node} Phases=1 Conn=Wye Model=1 "
@@ -214,11 +234,14 @@ class Feeder:
             raise InputError(f"{self.name} has no bus {bus!r}", expected=nearest(bus, self.bases))
         return found
 
-    def shared(self, powers: Mapping[str, complex]) -> Iterator[tuple[str, complex]]:
-        """Yield powers by node; that of a bus is shared by its phases."""
+    def shared(self, powers: Mapping[str, complex]) -> dict[str, complex]:
+        """Return powers by node; that of a bus is shared by its phases."""
+        found: dict[str, complex] = {}
         for name, power in powers.items():
             nodes = [name] if name in self.nodes else self.nodes_of(name)
-            yield from ((node, power / len(nodes)) for node in nodes)
+            for node in nodes:
+                found[node] = found.get(node, 0) + power / len(nodes)
+        return found
 
     def known(self, node: str) -> str:
         """Return the name of a node or bus; InputError with the nearest when there is none."""
@@ -245,9 +268,18 @@ class Feeder:
         order, count = element.NodeOrder(), element.NumConductors()
         return [f"{buses[k // count]}.{n}" if n else "0" for k, n in enumerate(order)]
 
+    def primitive(self) -> Complex:
+        """Return the admittances of the active element, by terminals; none of a control. [S]."""
+        flat = np.array(self.dss.CktElement.YPrim())  # one number of a control
+        size = int(np.sqrt(len(flat) // 2))
+        return flat[: 2 * size**2].view(complex).reshape(size, size).T
+
     def drawn(self, factor: float) -> tuple[Load, ...]:
-        """Return loads now, times a factor, and generators; InputError for a model of OpenDSS's."""
-        found = [*self._read("load"), *self._read("generator")]
+        """Return loads now, times a factor, and what feeds in; InputError for a model of OpenDSS's.
+
+        Photovoltaic systems and storages have the powers of the last solution.
+        """
+        found = [*self._read(("load",)), *self._read(POWERED[1:])]
         for load in found:
             if load.model not in EXPONENTS:
                 said = f"{load.name} has a model that only power flows by OpenDSS have"
@@ -257,34 +289,42 @@ class Feeder:
         factor *= self.factor
         return tuple(x if x.fixed else replace(x, power=x.power * factor) for x in found)
 
-    def _read(self, kind: str) -> Iterator[Load]:
-        """Yield the loads or generators as they are now, those of several phases in parts."""
-        own = self.dss.Loads if kind == "load" else self.dss.Generators
-        for name in own.AllNames():
-            own.Name(name)
-            self.dss.Circuit.SetActiveElement(f"{kind}.{name}")
-            named, fixed = f"{kind}.{name.lower()}", True
-            added = named.startswith("generator.eng_")
-            if not self.dss.CktElement.Enabled() or name.lower() == "none" or added:
+    def _read(self, kinds: Sequence[str]) -> Iterator[Load]:
+        """Yield loads, or what feeds in, as they are now, those of several phases in parts."""
+        for name in self.elements():
+            kind, _, own = name.partition(".")
+            if kind not in kinds or own.startswith("eng_"):
                 continue
             nodes, phases = self.terminals(), self.dss.CktElement.NumPhases()
-            power, model, rated = complex(own.kW(), own.kvar()), int(own.Model()), own.kV() * 1e3
-            if own.IsDelta():
+            kv, model, conn = (self._asked(name, what) for what in ("kV", "model", "conn"))
+            rated, fixed = float(kv) * 1e3, kind != "load"
+            if conn in ("delta", "ll"):
                 pairs = [(nodes[k], nodes[(k + 1) % len(nodes)]) for k in range(phases)]
             else:
-                pairs = [(nodes[k], "0") for k in range(phases)]
+                neutral = nodes[phases] if len(nodes) > phases else "0"  # between phases, or ground
+                pairs = [(nodes[k], neutral) for k in range(phases)]
                 rated = rated / np.sqrt(3) if phases > 1 else rated
-            if kind == "load":
-                fixed, named, power = own.Status() != 0, name.lower(), -power
-                if model == 4 and (own.CVRwatts(), own.CVRvars()) != EXPONENTS[4]:
-                    model = -4
+            if kind in POWERED[2:]:
+                power, model = np.array(self.dss.CktElement.Powers()).view(complex).sum(), "1"
+            else:
+                table = self.dss.Generators if fixed else self.dss.Loads
+                table.Name(own)
+                power = complex(table.kW(), table.kvar()) * (-1 if fixed else 1)
+            if not fixed:
+                fixed, name = self.dss.Loads.Status() != 0, own
+                exponents = self.dss.Loads.CVRwatts(), self.dss.Loads.CVRvars()
+                model = "-4" if model == "4" and exponents != EXPONENTS[4] else model
             for pair in pairs:
-                yield Load(named, pair, -power / len(pairs), model, rated, fixed)
+                yield Load(name, pair, power / len(pairs), int(model), rated, fixed)
+
+    def _asked(self, name: str, what: str) -> Any:
+        self.command(f"? {name}.{what}")
+        return self.dss.Text.Result().lower()
 
     def _branches(self) -> Iterator[Branch]:
         for name in self.elements():
             kind, _, own = name.partition(".")
-            if kind not in ("line", "transformer") or self._open():
+            if kind not in ("line", "transformer") or self.open():
                 continue
             nodes = tuple(self.terminals())
             ends = [n.partition(".")[0].lower() for n in self.dss.CktElement.BusNames()]
@@ -292,7 +332,7 @@ class Feeder:
             phases, count = self.dss.CktElement.NumPhases(), self.dss.CktElement.NumConductors()
             if kind == "line":
                 self.dss.Lines.Name(own)
-                rated[:phases] = self.dss.Lines.NormAmps() or np.inf
+                rated[:] = self.dss.Lines.NormAmps() or np.inf
                 length = self.dss.Lines.Length()
             else:
                 self.dss.Transformers.Name(own)
@@ -302,38 +342,39 @@ class Feeder:
                     rated[first : first + phases] = self.dss.Transformers.kVA() / kv or np.inf
             yield Branch(name, (ends[0], ends[1]), nodes, rated, length)
 
-    def _open(self) -> bool:
-        element = self.dss.CktElement
-        return any(element.IsOpen(t + 1, 0) for t in range(element.NumTerminals()))
+    def open(self) -> bool:
+        """Return whether all phases of the active element are open at an end."""
+        element, phases = self.dss.CktElement, range(1, self.dss.CktElement.NumPhases() + 1)
+        ends = range(1, element.NumTerminals() + 1)
+        return any(all(element.IsOpen(end, phase) for phase in phases) for end in ends)
 
-    def _flows(self) -> Branches:
-        amperes, loading, losses = [], [], []
+    def _flows(self) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+        """Return the currents, losses and loadings of the branches."""
+        amperes, lost, loading = {}, {}, {}
         for branch in self.branches:
             self.dss.Circuit.SetActiveElement(branch.name)
-            element = self.dss.CktElement
-            polar = np.array(element.CurrentsMagAng())[0::2]
-            amperes.append(float(polar.max()))
-            rated = np.isfinite(branch.rated).any()
-            loading.append(float((polar / branch.rated).max()) if rated else np.nan)
-            losses.append(element.Losses()[0] / 1e3)
-        names = tuple(branch.name for branch in self.branches)
-        return Branches(names, np.array(loading), np.array(amperes), np.array(losses))
+            sizes = np.array(self.dss.CktElement.CurrentsMagAng())[0::2]
+            amperes[branch.name] = float(sizes.max())
+            lost[branch.name] = self.dss.CktElement.Losses()[0] / 1e3
+            if np.isfinite(branch.rated).any():
+                loading[branch.name] = float((sizes / branch.rated).max())
+        return amperes, lost, loading
 
     def _taps(self) -> dict[str, float]:
-        found = {}
-        for name in self.dss.RegControls.AllNames():
-            if name.lower() == "none":
-                continue
-            self.dss.RegControls.Name(name)
-            transformer = self.dss.RegControls.Transformer()
-            self.dss.Transformers.Name(transformer)
-            self.dss.Transformers.Wdg(self.dss.RegControls.Winding())
-            found[transformer.lower()] = self.dss.Transformers.Tap()
+        found, units = {}, self.dss.Transformers
+        for _ in self.dss.RegControls:
+            units.Name(self.dss.RegControls.Transformer())
+            units.Wdg(self.dss.RegControls.Winding())
+            found[units.Name().lower()] = units.Tap()
         return found
 
-    def counts(self) -> dict[str, int]:
-        """Return how many elements there are, by class."""
-        return dict(sorted(Counter(name.partition(".")[0] for name in self.elements()).items()))
+
+def _command(dss: Any, *lines: str) -> None:
+    for line in lines:
+        try:
+            dss.Text.Command(line)
+        except Exception as error:  # of the engine, which has one class for all
+            raise EngiagentError(f"OpenDSS refuses {line!r}: {error}") from None
 
 
 @cache
@@ -381,13 +422,18 @@ def _shipped(file: str) -> Path:
 
 @contextmanager
 def opened(
-    case: str, root: Path, controlled: bool = False, plain: bool = False
+    case: str,
+    root: Path,
+    controlled: bool = False,
+    plain: bool = False,
+    commands: Sequence[str] = (),
 ) -> Iterator[Feeder]:
     """Open a test feeder by its name, or an OpenDSS file below a folder.
 
     ``controlled`` lets the regulators of a test feeder move instead of holding the published taps;
     those of a file always do. ``plain``: loads of a file keep their models at voltages where it has
-    others, as those of test feeders do. Raises InputError when there is no such case.
+    others, as those of test feeders do. ``commands`` of OpenDSS change it before it is looked at.
+    Raises InputError when there is no such case, EngiagentError for a command that is refused.
     """
     shipped = FEEDERS.get(case.lower())
     path = _shipped(shipped.file) if shipped is not None else _own(case, root)
@@ -410,14 +456,15 @@ def opened(
                 lines += [f"Transformer.{name}.wdg=2", f"Transformer.{name}.Tap={1 + _STEP * tap}"]
             lines.append("Set ControlMode=OFF")
         if shipped is not None or plain:
-            lines += [f"BatchEdit {c}..* Vminpu=0.1 Vmaxpu=3" for c in ("Load", "Generator")]
+            lines += [f"BatchEdit {c}..* Vminpu=0.1 Vmaxpu=3" for c in POWERED]
         for line in [*lines, "Set MaxControlIter=100"]:
             dss.Text.Command(line)
+        _command(dss, *commands)
+        if shipped is not None and shipped.coordinates is not None:
+            dss.Text.Command(f'BusCoords "{_shipped(shipped.coordinates)}"')
         dss.Solution.Solve()
-        beside = shipped.coordinates if shipped is not None else None
-        places = _places(_shipped(beside) if beside else None, dss)
         nodes = tuple(n.lower() for n in dss.Circuit.YNodeOrder())
-        yield Feeder(dss, case, _bases(dss), nodes, places, dss.Solution.LoadMult())
+        yield Feeder(dss, case, *_buses(dss), nodes, dss.Solution.LoadMult())
 
 
 def _own(case: str, root: Path) -> Path:
@@ -427,28 +474,15 @@ def _own(case: str, root: Path) -> Path:
     return inside(root, case).resolve()
 
 
-def _bases(dss: Any) -> dict[str, float]:
-    found = {}
-    for name in dss.Circuit.AllBusNames():
+def _buses(dss: Any) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    """Return the nominal voltages of buses, and where they are, of those with coordinates."""
+    bases, places = {}, {}
+    for name in map(str.lower, dss.Circuit.AllBusNames()):
         dss.Circuit.SetActiveBus(name)
-        found[name.lower()] = dss.Bus.kVBase() * 1e3
-    lacking = [name for name, base in found.items() if not base]
-    if lacking:
-        expected = "Set VoltageBases=[…] and CalcVoltageBases in the file"
-        raise InputError(f"the bus {lacking[0]} has no nominal voltage", expected=expected)
-    return found
-
-
-def _places(path: Path | None, dss: Any) -> dict[str, tuple[float, float]]:
-    """Return where buses are: of the circuit, or of a file of coordinates beside it."""
-    found = {}
-    for name in dss.Circuit.AllBusNames():
-        dss.Circuit.SetActiveBus(name)
+        bases[name] = dss.Bus.kVBase() * 1e3
+        if not bases[name]:
+            expected = "Set VoltageBases=[…] and CalcVoltageBases in the file"
+            raise InputError(f"the bus {name} has no nominal voltage", expected=expected)
         if dss.Bus.Coorddefined():
-            found[name.lower()] = (dss.Bus.X(), dss.Bus.Y())
-    if path is not None and not found:
-        for line in path.read_text().splitlines():
-            parts = line.replace(",", " ").split()
-            if len(parts) >= 3:
-                found[parts[0].lower()] = (float(parts[1]), float(parts[2]))
-    return found
+            places[name] = (dss.Bus.X(), dss.Bus.Y())
+    return bases, places

@@ -1,6 +1,7 @@
 """Tools that solve power flows of feeders, and look at what is in them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,39 +11,31 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.io.schemawords import (
-    COUNT,
-    NUMBER,
-    OBJECT,
-    TEXT,
-    TEXTS,
-    by_name,
-    list_of,
-    maybe,
-    record,
-)
+from engiagent.plant.source import FormError
+from engiagent.plant.values import Quantity, pieces
 from engiagent.text.datafile import load_data_file
 from engiagent.tools.grid.balanced import solve_balanced
-from engiagent.tools.grid.feeders import FEEDERS, Feeder, Flow, opened
+from engiagent.tools.grid.feeders import FEEDERS, Bands, Feeder, Flow, opened
 from engiagent.tools.grid.network import Network, power_flow
 from engiagent.tools.grid.transmission import CASES
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import below, write_rows
-from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import entries, stated
+from engiagent.units.unit import UnitError, convert, parse_unit
 from engiagent.units.words import Conventions
 
 GROUP: Final = "grid"
 PACK: Final = "grid"
-_NODE: Final = record({"node": TEXT, "magnitude_pu": NUMBER, "angle_deg": NUMBER})
-_POWER: Final = record({"active_kw": NUMBER, "reactive_kvar": NUMBER})
-_VIOLATION: Final = record(
-    {"kind": TEXT, "place": TEXT, "value": NUMBER, "limit": NUMBER, "unit": TEXT}
-)
-_BRANCH: Final = record(
-    {"name": TEXT, "from": TEXT, "to": TEXT, "current_a": NUMBER, "loading": maybe(NUMBER)}
-    | {"losses_kw": NUMBER}
-)
+_WORDS: Final[Mapping[str, Json]] = {
+    "node": shape("node: text; magnitude_pu angle_deg: number"),
+    "power": shape("active_kw reactive_kvar: number"),
+    "violation": shape("kind place: text; value limit: number; unit: text"),
+    "branch": shape(
+        "name from to: text; current_a: number; loading: number or null; losses_kw: number"
+    ),
+    "level": shape("voltage_kv: number; buses: count"),
+}
 
 
 @dataclass(frozen=True)
@@ -55,14 +48,19 @@ class Situation:
     share: float = 1.0  # of what the units have
 
 
-def numbers(given: Sequence[str] | None, what: str) -> dict[str, float]:
-    """Return NAME=NUMBER entries; InputError for one that is none."""
+def numbers(given: Sequence[str] | None, what: str, unit: str = "kW") -> dict[str, float]:
+    """Return NAME=NUMBER entries in a unit; InputError for what is none, or no such quantity."""
     found = {}
     for name, text in entries(given).items():
         try:
-            found[name] = float(re.sub(r"\s*(kW|kVA|MW|A|p\.?u\.?)$", "", text))
-        except ValueError:
-            raise InputError(f"{what} of {name} is no number", found=text) from None
+            match pieces(text, Conventions()):
+                case [Quantity(number, own)]:
+                    factor = 1.0 if own is None else convert(1.0, own, parse_unit(unit))
+                    found[name] = number * factor
+                    continue
+        except (FormError, UnitError):
+            pass
+        raise InputError(f"{what} of {name} is no number", found=text, expected=f"in {unit}")
     return found
 
 
@@ -80,22 +78,18 @@ class Profiles:
         """Return a situation with the factors of a stamp."""
         row = self.row(stamp)
         own = {name: values[row] for name, values in self.factors.items()}
-        base = own.pop("load", 1.0)
-        share = own.pop("units", 1.0)
+        base, share = own.pop("load", 1.0), own.pop("units", 1.0)
         totals: dict[str, complex] = {}
-        own_base: dict[str, float] = {}
         for load in (*feeder.loads, *feeder.generators):
-            own_base[load.name] = 1.0 if load.fixed else base
             totals[load.name] = totals.get(load.name, 0) + load.power
-        unknown = [name for name in own if name not in totals]
-        if unknown:
+            own.setdefault(load.name, 1.0 if load.fixed else base)
+        if unknown := [name for name in own if name not in totals]:
             raise InputError(
                 f"the column {unknown[0]!r} is no load of {feeder.name}",
                 expected=f"load, units, or one of {', '.join(list(totals)[:8])} …",
             )
-        ratio = {n: value / (own_base[n] or 1.0) for n, value in own.items()}
-        changed = {name: totals[name] * factor for name, factor in ratio.items()}
-        return replace(start, factor=start.factor * base, loads=changed, share=share)
+        changed = {name: power * own[name] for name, power in totals.items()}
+        return replace(start, loads=changed, share=share)
 
     def row(self, stamp: str) -> int:
         """Return the row of a stamp, of which the time of the day or a beginning suffices."""
@@ -139,11 +133,10 @@ def apply(feeder: Feeder, situation: Situation) -> Flow:
 def situated(state: State, given: Json, plain: bool = False) -> Iterator[tuple[Feeder, Situation]]:
     """Open the feeder of a call, with the situation that it states; see :func:`opened`."""
     controlled = given.get("regulators") == "controlled"
-    with opened(given["case"], state.root, controlled=controlled, plain=plain) as feeder:
-        feeder.command(*given.get("set", ()))
-        units = {
-            feeder.known(n): complex(p) for n, p in numbers(given.get("units"), "units").items()
-        }
+    commands = given.get("set", ())
+    with opened(given["case"], state.root, controlled, plain, commands) as feeder:
+        listed = numbers(given.get("units"), "units")
+        units = {feeder.known(name): complex(power) for name, power in listed.items()}
         situation = Situation(given.get("load", 1.0), None, units)
         if "profiles" in given or "stamp" in given:
             profiles = profiles_of(feeder, state.root, given.get("profiles"))
@@ -160,58 +153,16 @@ def situated(state: State, given: Json, plain: bool = False) -> Iterator[tuple[F
 def voltages_content(voltages: Mapping[str, complex]) -> list[Json]:
     """Return voltages as a caller sees them."""
     return [
-        {
-            "node": node,
-            "magnitude_pu": round(abs(v), 8),
-            "angle_deg": round(float(np.angle(v, deg=True)), 6),
-        }
+        {"node": node, "magnitude_pu": round(abs(v), 8)}
+        | {"angle_deg": round(float(np.angle(v, deg=True)), 6)}
         for node, v in voltages.items()
     ]
-
-
-def violations_of(
-    feeder: Feeder,
-    flow: Flow,
-    low: float,
-    high: float,
-    loading: float | None,
-    own: Mapping[str, tuple[float, float]] | None = None,
-) -> list[Json]:
-    """Return nodes out of their bands and branches above their rating, the worst first."""
-    found: list[tuple[float, Json]] = []
-    for node, size in ((node, abs(value)) for node, value in flow.voltages.items()):
-        least, most = (own or {}).get(node, (own or {}).get(node.partition(".")[0], (low, high)))
-        if size < least - 1e-6 or size > most + 1e-6:
-            kind, limit = ("low voltage", least) if size < least else ("high voltage", most)
-            entry = {"kind": kind, "place": node, "value": size, "limit": limit, "unit": "p.u."}
-            found.append((abs(size - limit), entry))
-    if loading is not None:
-        for name, share in zip(flow.branches.names, flow.branches.loading, strict=True):
-            if share > loading + 1e-6:
-                entry = {"kind": "loading", "place": name, "value": float(share), "limit": loading}
-                found.append((share - loading, {**entry, "unit": "1"}))
-    return [entry for _, entry in sorted(found, key=lambda pair: -pair[0])]
-
-
-def flow_content(feeder: Feeder, flow: Flow) -> Json:
-    """Return a power flow as a caller sees it."""
-    sizes = {node: abs(v) for node, v in flow.voltages.items() if node not in feeder.dark}
-    lowest, highest = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
-    return {
-        "case": feeder.name,
-        "voltages": voltages_content(flow.voltages),
-        "lowest": {"node": lowest, "magnitude_pu": sizes[lowest]},
-        "highest": {"node": highest, "magnitude_pu": sizes[highest]},
-        "source": {"active_kw": flow.source.real, "reactive_kvar": flow.source.imag},
-        "losses": {"active_kw": flow.losses.real, "reactive_kvar": flow.losses.imag},
-        "taps": dict(flow.taps),
-    }
 
 
 # --- tools ---------------------------------------------------------------------------------------
 
 
-@tool("read", returns=record({"feeders": TEXTS, "transmission": TEXTS, "formats": TEXTS}))
+@tool("read", returns=shape("feeders transmission formats: list of text"))
 def grid_cases(state: State, given: Json) -> Outcome:
     """List the test feeders and transmission cases that are there, and the files that are read."""
     formats = ["OpenDSS .dss", "pandapower .json", "MATPOWER .m"]
@@ -223,33 +174,35 @@ def grid_cases(state: State, given: Json) -> Outcome:
 @tool(
     "read",
     *stated("feeder", pack=PACK),
-    returns=record(
-        {"case": TEXT, "elements": by_name(COUNT), "buses": COUNT, "nodes": COUNT}
-        | {"load": _POWER, "voltages_kv": list_of(record({"voltage_kv": NUMBER, "buses": COUNT}))}
+    returns=shape(
+        "case: text; elements: by name count; buses nodes: count; load: power; "
+        "voltages_kv: list of level",
+        _WORDS,
     ),
 )
 def grid_counts(state: State, given: Json) -> Outcome:
     """Count the elements of a feeder by class, its buses by nominal line voltage, and its load."""
     with situated(state, given) as (feeder, _):
-        levels: dict[float, int] = {}
-        for base in feeder.bases.values():
-            level = round(base * np.sqrt(3) / 1e3, 4)
-            levels[level] = levels.get(level, 0) + 1
+        levels = Counter(round(base * np.sqrt(3) / 1e3, 4) for base in feeder.bases.values())
         total = sum(load.power for load in feeder.loads)
         listed = [{"voltage_kv": k, "buses": n} for k, n in sorted(levels.items(), reverse=True)]
+        counts = Counter(name.partition(".")[0] for name in feeder.elements())
         content = {
-            **{"case": feeder.name, "elements": feeder.counts()},
+            **{"case": feeder.name, "elements": dict(sorted(counts.items()))},
             **{"buses": len(feeder.bases), "nodes": len(feeder.nodes)},
-            "load": {"active_kw": total.real, "reactive_kvar": total.imag},
-            "voltages_kv": listed,
+            **{"load": _power(total), "voltages_kv": listed},
         }
-        return Outcome(plain(content))
+    return Outcome(plain(content))
+
+
+def _power(power: complex) -> Json:
+    return {"active_kw": power.real, "reactive_kvar": power.imag}
 
 
 @tool(
     "write",
     *stated("feeder", "state", "elements", pack=PACK),
-    returns=record({"case": TEXT, "count": COUNT, "elements": list_of(OBJECT)}),
+    returns=shape("case: text; count: count; elements: list of object"),
     repeatable=False,
 )
 def grid_elements(state: State, given: Json) -> Outcome:
@@ -261,9 +214,8 @@ def grid_elements(state: State, given: Json) -> Outcome:
     if "file" in given:
         head = list(rows[0]) if rows else ["name"]
         artefacts = (write_rows(state.root, given["file"], head, (list(r.values()) for r in rows)),)
-    return Outcome(
-        plain({"case": given["case"], "count": len(rows), "elements": rows}), {}, artefacts
-    )
+    content = {"case": given["case"], "count": len(rows), "elements": rows}
+    return Outcome(plain(content), {}, artefacts)
 
 
 def _elements(feeder: Feeder, flow: Flow, given: Json) -> Iterator[Json]:
@@ -283,20 +235,19 @@ def _elements(feeder: Feeder, flow: Flow, given: Json) -> Iterator[Json]:
             level = feeder.base(name) * np.sqrt(3) / 1e3
             yield {"name": name, "magnitude_pu": worst, "voltage_kv": level}
         return
+    if asked := given.keys() & {"below", "above"}:
+        raise InputError(f"{sorted(asked)[0]} is of voltages", found=kind, expected="bus or node")
+    element = feeder.dss.CktElement
     for name in feeder.elements():
         if name.partition(".")[0] != kind:
             continue
         terminals = feeder.terminals() if kind != "regcontrol" else []
         buses = list(dict.fromkeys(n.partition(".")[0] for n in terminals if n != "0"))
         if not buses or any(wanted(bus) for bus in buses):
-            powers = np.array(feeder.dss.CktElement.Powers()) if buses else np.zeros(2)
-            half = len(powers) // (2 if len(buses) > 1 else 1)
-            yield {
-                **{"name": name, "buses": " ".join(buses)},
-                "phases": feeder.dss.CktElement.NumPhases(),
-                "active_kw": float(powers[0:half:2].sum()),
-                "reactive_kvar": float(powers[1:half:2].sum()),
-            }
+            powers = np.array(element.Powers() if buses else []).view(complex)
+            yield {"name": name, "buses": " ".join(buses), "phases": element.NumPhases()} | _power(
+                complex(powers[: element.NumConductors()].sum())  # into its first terminal
+            )
 
 
 def _between(sizes: Sequence[float], given: Json) -> bool:
@@ -310,10 +261,10 @@ def _between(sizes: Sequence[float], given: Json) -> bool:
 @tool(
     "read",
     *stated("feeder", "state", "power flow", pack=PACK),
-    returns=record(
-        {"case": TEXT, "voltages": list_of(_NODE), "lowest": OBJECT, "highest": OBJECT}
-        | {"source": maybe(_POWER), "losses": maybe(_POWER), "taps": by_name(NUMBER)}
-        | {"engine": TEXT, "difference_pu": maybe(NUMBER)}
+    returns=shape(
+        "case: text; voltages: list of node; lowest highest: object; source losses: power or null; "
+        "taps: by name number; engine: text; difference_pu: number or null",
+        _WORDS,
     ),
 )
 def grid_power_flow(state: State, given: Json) -> Outcome:
@@ -324,7 +275,15 @@ def grid_power_flow(state: State, given: Json) -> Outcome:
     engine = given.get("engine", "opendss")
     with situated(state, given, plain=engine != "opendss") as (feeder, situation):
         flow = apply(feeder, situation)
-        content: Json = {**flow_content(feeder, flow), "engine": engine, "difference_pu": None}
+        sizes = {node: abs(v) for node, v in flow.voltages.items() if node not in feeder.dark}
+        ends = {"lowest": min(sizes, key=sizes.__getitem__)}
+        ends["highest"] = max(sizes, key=sizes.__getitem__)
+        content: Json = {
+            **{"case": feeder.name, "voltages": voltages_content(flow.voltages)},
+            **{k: {"node": node, "magnitude_pu": sizes[node]} for k, node in ends.items()},
+            **{"source": _power(flow.source), "losses": _power(flow.losses)},
+            **{"taps": dict(flow.taps), "engine": engine, "difference_pu": None},
+        }
         if engine != "opendss":
             own = second_voltages(engine, feeder, situation)
             content["voltages"] = voltages_content(own)
@@ -335,9 +294,8 @@ def grid_power_flow(state: State, given: Json) -> Outcome:
 def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[str, complex]:
     """Return the voltages by another engine, of a feeder that OpenDSS has just solved."""
     feeder.supplied()
-    units: dict[str, complex] = {}
-    for node, power in feeder.shared(situation.units or {}):
-        units[node] = units.get(node, 0) + power * situation.share
+    shared = feeder.shared(situation.units or {})
+    units = {node: power * situation.share for node, power in shared.items()}
     loads = feeder.drawn(situation.factor)
     if engine == "power-grid-model":
         return solve_balanced(feeder, loads, units)
@@ -347,11 +305,11 @@ def second_voltages(engine: str, feeder: Feeder, situation: Situation) -> dict[s
 @tool(
     "read",
     *stated("feeder", "state", "series", "bands", "rating", pack=PACK),
-    returns=record(
-        {"case": TEXT, "stamps": TEXTS, "lowest_pu": list_of(NUMBER), "highest_pu": list_of(NUMBER)}
-        | {name: list_of(NUMBER) for name in ("active_kw", "reactive_kvar", "losses_kw")}
-        | {"loading": list_of(maybe(NUMBER)), "violations": list_of(COUNT)}
-        | {"energy_kwh": maybe(NUMBER), "losses_kwh": maybe(NUMBER)}
+    returns=shape(
+        "case: text; stamps: list of text; "
+        "lowest_pu highest_pu active_kw reactive_kvar losses_kw: list of number; "
+        "loading: list of number or null; violations: list of count; "
+        "energy_kwh losses_kwh: number or null"
     ),
 )
 def grid_time_series(state: State, given: Json) -> Outcome:
@@ -359,7 +317,7 @@ def grid_time_series(state: State, given: Json) -> Outcome:
     if "stamp" in given:
         raise InputError("a series has no single stamp", found="stamp", expected="first and last")
     with situated(state, {k: v for k, v in given.items() if k != "profiles"}) as (feeder, start):
-        low, high, _ = bands_of(feeder, given)
+        bands = bands_of(feeder, given)
         profiles = profiles_of(feeder, state.root, given.get("profiles"))
         first = profiles.row(given["first"]) if "first" in given else 0
         last = profiles.row(given["last"]) if "last" in given else len(profiles.stamps)
@@ -374,9 +332,8 @@ def grid_time_series(state: State, given: Json) -> Outcome:
             state.watch.tell(f"power flow at {stamp}")
             flow = apply(feeder, profiles.at(stamp, feeder, start))
             sizes = [abs(v) for n, v in flow.voltages.items() if n not in feeder.dark]
-            worst = np.nanmax(flow.branches.loading, initial=-np.inf)
-            wrong = violations_of(feeder, flow, low, high, given.get("loading"))
-            loading = float(worst) if np.isfinite(worst) else None
+            wrong = flow.violations(bands, given.get("loading"))
+            loading = max(flow.loading.values(), default=None)
             power = (flow.source.real, flow.source.imag, flow.losses.real)
             rows.append((min(sizes), max(sizes), *power, loading, len(wrong)))
     names = ("lowest_pu", "highest_pu", "active_kw", "reactive_kvar", "losses_kw")
@@ -399,19 +356,18 @@ def _hours(stamps: Sequence[str]) -> float | None:
 @tool(
     "read",
     *stated("feeder", "state", "bands", "own bands", "rating", pack=PACK),
-    returns=record({"case": TEXT, "count": COUNT, "violations": list_of(_VIOLATION)}),
+    returns=shape("case: text; count: count; violations: list of violation", _WORDS),
 )
 def grid_violations(state: State, given: Json) -> Outcome:
     """List the nodes out of their voltage band and the branches above their rating, worst first."""
     with situated(state, given) as (feeder, situation):
-        flow = apply(feeder, situation)
-        low, high, own = bands_of(feeder, given)
-        found = violations_of(feeder, flow, low, high, given.get("loading"), own)
+        bands = bands_of(feeder, given)
+        found = apply(feeder, situation).violations(bands, given.get("loading"))
     return Outcome(plain({"case": given["case"], "count": len(found), "violations": found}))
 
 
-def bands_of(feeder: Feeder, given: Json) -> tuple[float, float, dict[str, tuple[float, float]]]:
-    """Return the band of a call and those of buses or nodes; InputError for a wrong one."""
+def bands_of(feeder: Feeder, given: Json) -> Bands:
+    """Return the bands of a call; InputError for a wrong one."""
     low, high, own = given.get("low", 0.95), given.get("high", 1.05), {}
     for name, text in entries(given.get("own_bands")).items():
         match = re.fullmatch(r"([\d.]+)\s*\.\.\s*([\d.]+)", text)
@@ -423,29 +379,26 @@ def bands_of(feeder: Feeder, given: Json) -> tuple[float, float, dict[str, tuple
         if least >= most:
             said = f"the voltage band of {name} is empty"
             raise InputError(said, found=f"{least:g}..{most:g}", expected="a lower end below it")
-    return low, high, own
+    return Bands(low, high, own)
 
 
 @tool(
     "read",
     *stated("feeder", "state", pack=PACK),
-    returns=record(
-        {"case": TEXT, "losses_kw": NUMBER, "share_of_source": NUMBER, "branches": list_of(_BRANCH)}
+    returns=shape(
+        "case: text; losses_kw share_of_source: number; branches: list of branch", _WORDS
     ),
 )
 def grid_losses(state: State, given: Json) -> Outcome:
     """Return the losses of a feeder and its branches, with currents and loadings, largest first."""
     with situated(state, given) as (feeder, situation):
         flow = apply(feeder, situation)
-        rows: list[Json] = []
-        for k, branch in enumerate(feeder.branches):
-            share = float(flow.branches.loading[k])
-            rows.append(
-                {"name": branch.name, "from": branch.ends[0], "to": branch.ends[1]}
-                | {"current_a": float(flow.branches.amperes[k])}
-                | {"loading": share if np.isfinite(share) else None}
-                | {"losses_kw": float(flow.branches.losses[k])}
-            )
+        rows: list[Json] = [
+            {"name": branch.name, "from": branch.ends[0], "to": branch.ends[1]}
+            | {"current_a": flow.amperes[branch.name], "loading": flow.loading.get(branch.name)}
+            | {"losses_kw": flow.lost[branch.name]}
+            for branch in feeder.branches
+        ]
         rows.sort(key=lambda row: -row["losses_kw"])
         content = {
             **{"case": feeder.name, "losses_kw": flow.losses.real},

@@ -11,14 +11,13 @@ from typing import Any, Final
 import numpy as np
 
 from engiagent.errors import InputError
-from engiagent.io.schemawords import COUNT, NUMBER, TEXT, maybe, record
 from engiagent.report.charts import Axis, Curve, Panel, document
 from engiagent.report.charts.markup import Element, element, render
 from engiagent.tools.grid.feeders import Feeder, Flow
 from engiagent.tools.grid.flows import PACK, apply, situated
 from engiagent.tools.modelling import plain
 from engiagent.tools.places import inside, write_new
-from engiagent.tools.registry import Json, Outcome, State, tool
+from engiagent.tools.registry import Json, Outcome, State, shape, tool
 from engiagent.tools.site.arguments import stated
 
 GROUP: Final = "grid"
@@ -26,7 +25,8 @@ _WIDTH: Final = 760.0
 _HEIGHT: Final = 520.0
 _EDGE: Final = 30.0
 _KEY: Final = 60.0
-_COLOURS: Final = ((33, 102, 172), (230, 230, 230), (178, 24, 43))
+Tone = tuple[int, int, int]
+_COLOURS: Final[tuple[Tone, ...]] = ((33, 102, 172), (230, 230, 230), (178, 24, 43))
 """From low over middle to high, to be told apart by the colour-blind too."""
 _UNITS: Final = {"voltage": "p.u.", "loading": "1", "curtailed": "kW", "slack": "A"}
 
@@ -35,8 +35,7 @@ def _values(feeder: Feeder, flow: Flow, given: Json, state: State) -> dict[str, 
     """Return what the map shows, by bus or branch."""
     colour = given.get("colour", "voltage")
     if colour == "loading":
-        pairs = zip(flow.branches.names, flow.branches.loading, strict=True)
-        return {name: float(share) for name, share in pairs if np.isfinite(share)}
+        return dict(flow.loading)
     if colour == "voltage":
         found: dict[str, list[float]] = {}
         for node, value in flow.voltages.items():
@@ -97,75 +96,59 @@ def _walked(feeder: Feeder) -> Iterator[tuple[str, int, float]]:
                 queue.append((other, depth + 1, far + length))
 
 
-def _shade(value: float, low: float, middle: float, high: float) -> str:
-    if value <= middle:
-        share = 0.0 if middle == low else (middle - value) / (middle - low)
-        ends = (_COLOURS[1], _COLOURS[0])
-    else:
-        share = 0.0 if high == middle else (value - middle) / (high - middle)
-        ends = (_COLOURS[1], _COLOURS[2])
-    share = min(max(share, 0.0), 1.0)
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(*ends, strict=True))
+def _shade(value: float, stops: Mapping[float, Tone]) -> str:
+    """Return the colour of a value between those of some values."""
+    tones = zip(*stops.values(), strict=True)
+    return "#" + "".join(f"{round(np.interp(value, list(stops), part)):02x}" for part in tones)
 
 
 def topology(feeder: Feeder, values: Mapping[str, float], colour: str) -> Element:
     """Return the map of a feeder as SVG, coloured by values of buses or branches."""
     where = places(feeder)
-    x, y = (np.array([p[k] for p in where.values()]) for k in (0, 1))
-    wide, high = (max(float(np.ptp(v)), 1e-9) for v in (x, y))
-    scale = min((_WIDTH - 2 * _EDGE) / wide, (_HEIGHT - 2 * _EDGE - _KEY) / high)
-    at = {
-        bus: (_EDGE + (px - x.min()) * scale, _HEIGHT - _KEY - _EDGE - (py - y.min()) * scale)
-        for bus, (px, py) in where.items()
-    }
+    points = np.array(list(where.values()))
+    room = np.array([_WIDTH - 2 * _EDGE, _HEIGHT - 2 * _EDGE - _KEY])
+    scale = min(room / np.maximum(np.ptp(points, axis=0), 1e-9))
+    placed = _EDGE + (points - points.min(axis=0)) * scale
+    placed[:, 1] = _HEIGHT - _KEY - placed[:, 1]
+    at = dict(zip(where, placed.tolist(), strict=True))
     least, most = min(values.values(), default=0.0), max(values.values(), default=1.0)
     middle = min(max(1.0, least), most) if colour == "voltage" else least
+    tones = {least: _COLOURS[0], most: _COLOURS[2], middle: _COLOURS[1]}
+    stops, unit = dict(sorted(tones.items())), _UNITS[colour]
+
+    def title(name: str) -> Element:
+        said = f": {values[name]:.5g} {unit}" if name in values else ""
+        return element("title", f"{name}{said}")
+
     drawn: list[Element] = []
     for branch in feeder.branches:
         if branch.ends[0] in at and branch.ends[1] in at:
             (ax, ay), (bx, by) = at[branch.ends[0]], at[branch.ends[1]]
-            tone = "#888"
-            if branch.name in values:
-                tone = _shade(values[branch.name], least, middle, most)
-            phases = sum(node != "0" for node in branch.nodes) // 2
+            tone = _shade(values[branch.name], stops) if branch.name in values else "#888"
+            wide = 1 + sum(node != "0" for node in branch.nodes) // 2
             line: dict[str, str | float] = {"x1": ax, "y1": ay, "x2": bx, "y2": by, "stroke": tone}
-            title = element("title", f"{branch.name}{_said(values.get(branch.name), colour)}")
-            drawn.append(element("line", title, **line, **{"stroke-width": 1 + phases}))
+            drawn.append(element("line", title(branch.name), **line, stroke_width=wide))
     for bus, (px, py) in at.items():
-        own = values.get(bus)
-        fill = "#fff" if own is None else _shade(own, least, middle, most)
-        title = element("title", f"{bus}{_said(own, colour)}")
-        size = 3.0 if own is None else 5.0
-        drawn.append(element("circle", title, cx=px, cy=py, r=size, fill=fill, stroke="#555"))
+        fill, size = (_shade(values[bus], stops), 5.0) if bus in values else ("#fff", 3.0)
+        circle: dict[str, str | float] = {"cx": px, "cy": py, "r": size, "fill": fill}
+        drawn.append(element("circle", title(bus), **circle, stroke="#555"))
         if len(at) <= 60:
             drawn.append(_word(bus, px + 7, py - 5))
-    drawn += _scale(least, middle, most, _UNITS[colour])
-    ends = f"from {least:.4g} to {most:.4g} {_UNITS[colour]}"
+    for k, value in enumerate(np.linspace(least, most, 60).tolist()):
+        place = {"x": _EDGE + 4 * k, "y": _HEIGHT - 40, "width": 4.2, "height": 10}
+        drawn.append(element("rect", **place, fill=_shade(value, stops)))
+    for value, x, anchor in ((least, _EDGE, "start"), (most, _EDGE + 240, "middle")):
+        drawn.append(_word(f"{value:.4g} {unit}", x, _HEIGHT - 14, text_anchor=anchor))
+    ends = f"from {least:.4g} to {most:.4g} {unit}"
     about: dict[str, str | float] = {"role": "img", "font-family": "sans-serif"}
     about |= {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {_WIDTH:g} {_HEIGHT:g}"}
-    title = element("title", f"Map of {feeder.name} coloured by {colour}, {ends}")
-    return element("svg", title, *drawn, **about)
+    head = element("title", f"Map of {feeder.name} coloured by {colour}, {ends}")
+    return element("svg", head, *drawn, **about)
 
 
 def _word(text: str, x: float, y: float, **more: str | float) -> Element:
     about: dict[str, str | float] = {"fill": "currentColor", "font-size": 12, **more}
     return element("text", text, x=x, y=y, **about)
-
-
-def _said(value: float | None, colour: str) -> str:
-    return "" if value is None else f": {value:.5g} {_UNITS[colour]}"
-
-
-def _scale(least: float, middle: float, most: float, unit: str) -> list[Element]:
-    found = []
-    for k in range(60):
-        value = least + (most - least) * k / 59
-        place = {"x": _EDGE + 4 * k, "y": _HEIGHT - 40, "width": 4.2, "height": 10}
-        found.append(element("rect", **place, fill=_shade(value, least, middle, most)))
-    for value, x in ((least, _EDGE), (most, _EDGE + 240)):
-        anchor = "middle" if value == most else "start"
-        found.append(_word(f"{value:.4g} {unit}", x, _HEIGHT - 14, **{"text-anchor": anchor}))
-    return found
 
 
 def profile(feeder: Feeder, flow: Flow, low: float, high: float) -> Panel:
@@ -198,31 +181,22 @@ def profile(feeder: Feeder, flow: Flow, low: float, high: float) -> Panel:
 def geojson(feeder: Feeder, values: Mapping[str, float], colour: str) -> str:
     """Return buses and branches as GeoJSON, with a value where there is one."""
     where = places(feeder)
-    features: list[Any] = []
-    for bus, place in where.items():
-        own = {"name": bus, colour: values.get(bus)}
-        shape = {"type": "Point", "coordinates": list(place)}
-        features.append({"type": "Feature", "properties": own, "geometry": shape})
+    shapes: Any = {bus: ("Point", place) for bus, place in where.items()}
     for branch in feeder.branches:
         if all(end in where for end in branch.ends):
-            own = {"name": branch.name, colour: values.get(branch.name)}
-            shape = {"type": "LineString", "coordinates": [list(where[e]) for e in branch.ends]}
-            features.append({"type": "Feature", "properties": own, "geometry": shape})
+            shapes[branch.name] = ("LineString", [where[end] for end in branch.ends])
+    features = [
+        {"type": "Feature", "properties": {"name": name, colour: values.get(name)}}
+        | {"geometry": {"type": kind, "coordinates": place}}
+        for name, (kind, place) in shapes.items()
+    ]
     return json.dumps({"type": "FeatureCollection", "features": features})
 
 
 @tool(
     "write",
     *stated("feeder", "state", "picture", pack=PACK),
-    returns=record(
-        {
-            "case": TEXT,
-            "colour": TEXT,
-            "least": maybe(NUMBER),
-            "most": maybe(NUMBER),
-            "buses": COUNT,
-        }
-    ),
+    returns=shape("case colour: text; least most: number or null; buses: count"),
     repeatable=False,
 )
 def grid_map(state: State, given: Json) -> Outcome:
@@ -246,7 +220,7 @@ def grid_map(state: State, given: Json) -> Outcome:
 @tool(
     "write",
     *stated("feeder", "state", "bands", "picture file", pack=PACK),
-    returns=record({"case": TEXT, "lowest_pu": NUMBER, "highest_pu": NUMBER}),
+    returns=shape("case: text; lowest_pu highest_pu: number"),
     repeatable=False,
 )
 def grid_profile(state: State, given: Json) -> Outcome:

@@ -19,19 +19,20 @@ the voltages :math:`v^0` and angles :math:`\theta` of the power flow without the
 the units cause are left out. Source: M. D. Sankur et al., arXiv:1606.04492.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from engiagent.errors import EngiagentError
 from engiagent.formulations.program import Program
 from engiagent.solvers.result import SolveOptions
-from engiagent.tools.grid.documents import Parts, solved
-from engiagent.tools.grid.feeders import Feeder, Floats, Load
-from engiagent.tools.grid.network import Network, Reduced, load_current
+from engiagent.tools.grid.documents import Parts, currents, powers, solved
+from engiagent.tools.grid.feeders import Bands, Feeder, Floats, Load
+from engiagent.tools.grid.network import Network, Reduced, load_currents
 
 BASE: Final = 100.0
 """Of all powers. [kVA]."""
@@ -46,39 +47,29 @@ Norm = Literal["L1", "L2", "Linf"]
 class Unit:
     """A unit that feeds a node: what is available, and how much reactive power it may give."""
 
-    name: str
     node: str
     available: float  # [kW]
     reactive: float = 0.0  # greatest, either way. [kvar]
     cost: float = 0.0  # of its energy. [EUR/MWh]
     fixed: bool = False  # whether it feeds in all that is available
 
-
-@dataclass(frozen=True)
-class Bands:
-    """Between which voltages have to stay: everywhere, and at buses or nodes of their own."""
-
-    low: float  # [p.u.]
-    high: float
-    own: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-
-    def of(self, node: str) -> tuple[float, float]:
-        """Return the band of a node."""
-        bus = node.partition(".")[0]
-        return self.own.get(node, self.own.get(bus, (self.low, self.high)))
+    @property
+    def name(self) -> str:
+        """Return its name: one that is fixed may stand at the node of another."""
+        return f"{self.node} fixed" if self.fixed else self.node
 
 
 @dataclass(frozen=True)
 class Question:
     """What is asked of a feeder."""
 
-    bands: Bands | None
-    units: Sequence[Unit] = ()
+    bands: Bands
+    units: Sequence[Unit]
+    loads: Sequence[Load]
     norm: Norm = "L1"
     price: float | None = None  # of the grid's energy, where cost is least. [EUR/MWh]
     slack: float | None = None  # the greatest slack current; None where there is none. [A]
-    loading: float = 1.0  # of the ratings; endless where branches are not limited. [1]
-    loads: Sequence[Load] = ()
+    loading: float = np.inf  # of the ratings; endless where branches are not limited. [1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +79,7 @@ class Answer:
     status: str
     objective: float
     voltages: Mapping[str, complex]  # by node that is left. [p.u.]
-    powers: Mapping[str, complex]  # of units, by their names. [kVA]
+    powers: Mapping[str, complex]  # of units, by name. [kVA]
     slack: Mapping[str, complex]  # currents by node. [A]
 
 
@@ -98,219 +89,177 @@ def solve_question(feeder: Feeder, question: Question, seconds: float = 60.0) ->
     paid = [] if question.price is None else [node for node, _ in whole.behind]
     stay = [n for load in question.loads for n in load.nodes] + [u.node for u in question.units]
     reduced = whole.reduced([*stay, *paid])
-    network = reduced.network
-    loads = [
-        replace(load, nodes=(reduced.stands[load.nodes[0]], reduced.stands.get(load.nodes[1], "0")))
-        for load in question.loads
-    ]
-    units = [replace(u, node=reduced.stands[u.node]) for u in question.units]
-    made = _Made(feeder, reduced, loads, units, question)
+    network, made = reduced.network, _Made(feeder, reduced, question)
     essence = f"{'Injection' if question.slack is None else 'Infeasibility'} of {feeder.name}"
     options = SolveOptions(time_limit=seconds, backend="ipopt")
     status, objective, series = solved(essence, made.parts(), made.goal(), options, made.start)
-    voltages = series["e"] + 1j * series["f"]
-    values = voltages * np.array(network.bases)
-    left = {n: complex(v) for n, v in zip(network.nodes, values, strict=True)}
+    volts = (series["e"] + 1j * series["f"]) * made.bases
+    every = (reduced.matrix @ volts + reduced.constant) / whole.bases
+    voltages = dict(zip(whole.nodes, every.tolist(), strict=True))
     slack = {}
     if question.slack is not None:
-        amperes = BASE * 1e3 / np.array(network.bases)
-        found = (series["slack_re"] + 1j * series["slack_im"]) * amperes
-        slack = dict(zip(network.nodes, found, strict=True))
-    powers = {}
-    if units:
-        values = series["power"] + 1j * series["reactive"]
-        powers = {u.name: complex(v) for u, v in zip(units, values, strict=True)}
-    return Answer(
-        status,
-        objective,
-        {n: v / feeder.base(n) for n, v in reduced.voltages(left).items()},
-        powers,
-        {n: complex(v) for n, v in slack.items()},
-    )
+        found = (series["slack_re"] + 1j * series["slack_im"]) * made.amperes
+        slack = dict(zip(network.nodes, found.tolist(), strict=True))
+    return Answer(status, objective, voltages, _powers(question, series), slack)
 
 
-@dataclass(frozen=True, eq=False)
+def _powers(question: Question, series: Mapping[str, Any]) -> dict[str, complex]:
+    if not question.units:
+        return {}
+    values = (series["power"] + 1j * series["reactive"]).tolist()
+    return {u.name: v for u, v in zip(question.units, values, strict=True)}
+
+
 class _Made:
     """The blueprint of a question in parts, and a point to start from."""
 
-    feeder: Feeder
-    reduced: Reduced
-    loads: Sequence[Load]
-    units: Sequence[Unit]
-    question: Question
-
-    @property
-    def network(self) -> Network:
-        """The nodes that are left."""
-        return self.reduced.network
-
-    @property
-    def amperes(self) -> Floats:
-        """The current that is 1 per unit at each node. [A]."""
-        return BASE * 1e3 / np.array(self.network.bases)
+    def __init__(self, feeder: Feeder, reduced: Reduced, question: Question) -> None:
+        self.feeder, self.reduced, self.question = feeder, reduced, question
+        self.network = reduced.network  # the nodes that are left
+        self.bases = self.network.bases
+        self.amperes: Floats = BASE * 1e3 / self.bases  # the current that is 1 per unit at a node
+        self.place = {name: k for k, name in enumerate(self.network.nodes)}
+        stands = {**reduced.stands, "0": "0"}
+        self.units = [(u.name, stands[u.node]) for u in question.units]
+        self.loads = [
+            replace(load, nodes=(stands[load.nodes[0]], stands[load.nodes[1]]))
+            for load in question.loads
+        ]
 
     def parts(self) -> Parts:
         """Return all of the blueprint but its goal."""
-        parts = Parts()
+        parts, network = Parts(), self.network
+        parts.labels("N", network.nodes)
+        entries = self._scaled(network.admittance)
+        parts.table("N", network.nodes, I=network.source / self.amperes)
+        parts.variable("e f", "n in N", -HIGHEST, HIGHEST, "voltage")
         flows = ["I_re[n]", "I_im[n]"]
-        self._nodes(parts)
-        self._loads(parts, flows)
-        self._units(parts, flows)
+        if self.loads:
+            self._loads(parts)
+            drawn = " - sum(sign[l, i]*{}[l] for (l, i) in A if i == n)"
+            flows = [flow + drawn.format(k) for flow, k in zip(flows, ("ir", "ii"), strict=True)]
+        if self.units:
+            self._units(parts)
+            fed = " + sum({}[u] for (u, i) in At if i == n)"
+            flows = [flow + fed.format(k) for flow, k in zip(flows, ("jr", "ji"), strict=True)]
         if self.question.slack is not None:
-            self._slack(parts, flows, self.question.slack / self.amperes)
-        for real, own, other, sign in (("re", "e", "f", "-"), ("im", "f", "e", "+")):
-            through = f"G[i, j]*{own}[j] {sign} B[i, j]*{other}[j]"
-            rule = f"sum({through} for (i, j) in Y if i == n) == {flows[real == 'im']}"
-            parts.rule(f"balance_{real}", ["n in N"], rule, "Physical Laws")
-        if self.question.bands is not None:
-            self._bands(parts, self.question.bands)
+            self._slack(parts, self.question.slack / self.amperes)
+            flows = [f"{flow} + slack_{k}[n]" for flow, k in zip(flows, ("re", "im"), strict=True)]
+        for end, own, formulas in parts.matrix("N", network.nodes, network.nodes, "Y", entries):
+            for part, formula, flow in zip(("re", "im"), formulas, flows, strict=True):
+                parts.rule(f"balance_{part}{end}", f"n in {own}", f"{formula} == {flow}")
+        bands = [self.question.bands.of(node) for node in network.nodes]
+        parts.bands(network.nodes, *np.transpose(bands))
         if np.isfinite(self.question.loading):
             self._ratings(parts)
         if self.question.price is not None:
             self._source(parts)
         return parts
 
-    def _nodes(self, parts: Parts) -> None:
-        network, bases = self.network, np.array(self.network.bases)
-        entries = network.admittance.tocoo()
-        scaled = entries.data * bases[entries.row] * bases[entries.col] / (BASE * 1e3)
-        pairs = [(network.nodes[i], network.nodes[j]) for i, j in zip(*entries.coords, strict=True)]
-        source = network.source / self.amperes
-        parts.labels("N", network.nodes)
-        parts.tuples("Y", ["N", "N"], pairs)
-        parts.table("G", "Y", pairs, scaled.real, "conductance")
-        parts.table("B", "Y", pairs, scaled.imag, "susceptance")
-        parts.table("I_re", "N", network.nodes, source.real, "current of the source, real")
-        parts.table("I_im", "N", network.nodes, source.imag, "current of the source, imaginary")
-        parts.variable("e", "n in N", (-HIGHEST, HIGHEST), "voltage, real")
-        parts.variable("f", "n in N", (-HIGHEST, HIGHEST), "voltage, imaginary")
+    def _scaled(self, matrix: Any) -> Any:
+        """Return admittances between nodes per unit."""
+        entries = matrix.tocoo()
+        rows, columns = entries.coords
+        entries.data = entries.data * self.bases[rows] * self.bases[columns] / (BASE * 1e3)
+        return entries
 
-    def _loads(self, parts: Parts, flows: list[str]) -> None:
+    def _loads(self, parts: Parts) -> None:
         """Add loads: what each draws from the voltage across it."""
-        if not self.loads:
-            return
-        names = [f"l{k}" for k in range(len(self.loads))]
-        across = [
-            (name, node, sign)
-            for name, load in zip(names, self.loads, strict=True)
-            for node, sign in zip(load.nodes, (1.0, -1.0), strict=True)
-            if node != "0"
+        loads, models = self.loads, [load.model for load in self.loads]
+        power = np.array([load.power / BASE for load in loads])
+        columns = {"P": power.real, "Q": power.imag, "model": models}
+        columns["nominal"] = [x.voltage / self.bases[self.place[x.nodes[0]]] for x in loads]
+        names = parts.numbered("L", len(loads), **columns)
+        ends = [
+            (m, *at)
+            for m, x in zip(names, loads, strict=True)
+            for at in zip(x.nodes, (1, -1), strict=True)
         ]
-        pairs = [entry[:2] for entry in across]
-        bases = dict(zip(self.network.nodes, self.network.bases, strict=True))
-        nominal = [load.voltage / bases[load.nodes[0]] for load in self.loads]
-        parts.labels("L", names)
-        parts.tuples("A", ["L", "N"], pairs)
-        parts.table("sign", "A", pairs, [entry[2] for entry in across], "direction of a terminal")
-        parts.table("P", "L", names, [x.power.real / BASE for x in self.loads], "active power")
-        parts.table("Q", "L", names, [x.power.imag / BASE for x in self.loads], "reactive power")
-        parts.table("nominal", "L", names, nominal, "voltage at which it draws that")
-        parts.table("model", "L", names, [x.model for x in self.loads], "of OpenDSS")
-        for name, part in (("ue", "e"), ("uf", "f")):
-            formula = f"sum(sign[m, i]*{part}[i] for (m, i) in A if m == l)"
-            parts.expression(name, "l in L", formula)
-        for part in ("ir", "ii"):
-            parts.variable(part, "l in L", (-MOST, MOST), "current of a load")
-        models = {load.model for load in self.loads}
-        currents = [n for n, load in zip(names, self.loads, strict=True) if load.model in (4, 5)]
-        if currents:  # the size of the voltage, which a root would have no slope at 0 for
-            parts.labels("C", currents, "L")
-            parts.variable("size", "l in C", (0.1, 2 * HIGHEST), "voltage across a load")
-            square = "size[l]*size[l] == ue[l]*ue[l] + uf[l]*uf[l]"
-            parts.rule("size", ["l in C"], square, "Physical Laws")
-        active, reactive = "ue[l]*ir[l] + uf[l]*ii[l]", "uf[l]*ir[l] - ue[l]*ii[l]"
-        for word, left in (("P", active), ("Q", reactive)):
+        ends = [end for end in ends if end[1] != "0"]
+        pairs = [end[:2] for end in ends]
+        parts.tuples("A", "L N", pairs)
+        parts.table("A", pairs, sign=[end[2] for end in ends])
+        for part in ("e", "f"):
+            across = f"sum(sign[m, i]*{part}[i] for (m, i) in A if m == l)"
+            parts.expressions.append(
+                {"name": f"u{part}", "index": ["l in L"], "expression": across}
+            )
+        parts.variable("ir ii", "l in L", -MOST, MOST, "current of a load")
+        sized = [n for n, model in zip(names, models, strict=True) if model in (4, 5)]
+        if sized:  # the size of the voltage, which a root would have no slope at 0 for
+            parts.labels("C", sized, "L")
+            parts.variable("size", "l in C", 0.1, 2 * HIGHEST, "voltage across a load")
+            parts.rule("size", "l in C", "size[l]*size[l] == ue[l]*ue[l] + uf[l]*uf[l]")
+        active, reactive = powers("ue[l]", "uf[l]", "ir[l]", "ii[l]")
+        for word, drawn in (("P", active), ("Q", reactive)):
             if 1 in models:
-                rule = f"{left} == {word}[l]"
-                parts.rule(f"power_{word}", ["l in L"], rule, "Physical Laws", "model[l] == 1")
-            if currents:
-                rule = f"({left})*nominal[l] == {word}[l]*size[l]"
+                parts.rule(f"power_{word}", "l in L", f"{drawn} == {word}[l]", "model[l] == 1")
+            if sized:
+                rule = f"({drawn})*nominal[l] == {word}[l]*size[l]"
                 where = "model[l] == 5" if word == "Q" else None
-                parts.rule(f"current_{word}", ["l in C"], rule, "Physical Laws", where)
+                parts.rule(f"current_{word}", "l in C", rule, where)
         if 4 in models:
             rule = f"({reactive})*nominal[l]*nominal[l] == Q[l]*size[l]*size[l]"
-            parts.rule("reduced_Q", ["l in C"], rule, "Physical Laws", "model[l] == 4")
-        if 2 in models:
-            for part, formula in (
-                ("ir", "P[l]*ue[l] + Q[l]*uf[l]"),
-                ("ii", "P[l]*uf[l] - Q[l]*ue[l]"),
-            ):
-                rule = f"{part}[l]*nominal[l]*nominal[l] == {formula}"
-                parts.rule(f"load_{part}", ["l in L"], rule, "Physical Laws", "model[l] == 2")
-        for k, part in enumerate(("ir", "ii")):
-            flows[k] += f" - sum(sign[l, i]*{part}[l] for (l, i) in A if i == n)"
+            parts.rule("reduced_Q", "l in C", rule, "model[l] == 4")
+        current = ("P[l]*ue[l] + Q[l]*uf[l]", "P[l]*uf[l] - Q[l]*ue[l]")  # (P + jQ)* V
+        for part, formula in zip(("ir", "ii"), current, strict=True) if 2 in models else ():
+            rule = f"{part}[l]*nominal[l]*nominal[l] == {formula}"
+            parts.rule(f"load_{part}", "l in L", rule, "model[l] == 2")
 
-    def _units(self, parts: Parts, flows: list[str]) -> None:
+    def _units(self, parts: Parts) -> None:
         """Add units: their powers, and the currents that these are at the voltage of their node."""
-        if not self.units:
-            return
-        unit_parts(parts, self.units)
-        pairs = [(unit.name, unit.node) for unit in self.units]
-        parts.tuples("At", ["U", "N"], pairs)
-        for part in ("jr", "ji"):
-            parts.variable(part, "u in U", (-MOST, MOST), "current of a unit")
-        base = f"{BASE:g}[kW]"
-        for name, formula in (
-            ("power", "e[n]*jr[u] + f[n]*ji[u]"),
-            ("reactive", "f[n]*jr[u] - e[n]*ji[u]"),
-        ):
-            rule = f"{name}[u] == {base}*({formula})"
-            parts.rule(f"unit_{name}", ["(u, n) in At"], rule, "Physical Laws")
-        for k, part in enumerate(("jr", "ji")):
-            flows[k] += f" + sum({part}[u] for (u, i) in At if i == n)"
+        unit_parts(parts, self.question.units)
+        parts.tuples("At", "U N", self.units)
+        parts.variable("jr ji", "u in U", -MOST, MOST, "current of a unit")
+        fed = powers("e[n]", "f[n]", "jr[u]", "ji[u]")
+        for name, formula in zip(("power", "reactive"), fed, strict=True):
+            rule = f"{name}[u] == {BASE:g}[kW]*({formula})"
+            parts.rule(f"unit_{name}", "(u, n) in At", rule)
 
-    def _slack(self, parts: Parts, flows: list[str], most: Floats) -> None:
-        parts.table("slack_max", "N", self.network.nodes, most, "greatest slack current")
-        for k, part in enumerate(("slack_re", "slack_im")):
-            limits = ("-slack_max[n]", "slack_max[n]")
-            parts.variable(part, "n in N", limits, "slack current", role="decision")
-            flows[k] += f" + {part}[n]"
+    def _slack(self, parts: Parts, most: Floats) -> None:
+        parts.table("N", self.network.nodes, slack_max=most)
+        parts.variable("slack_re slack_im", "n in N", "-slack_max[n]", "slack_max[n]", "slack")
         if self.question.norm == "L2":
             return
         # A size times a direction: a cone would have no slope at 0, where most nodes are.
-        parts.variable("slack", "n in N", (0, "slack_max[n]"), "size of the slack current")
+        parts.variable("slack", "n in N", 0, "slack_max[n]", "size of the slack current")
         for part in ("re", "im"):
-            parts.variable(f"way_{part}", "n in N", (-1, 1), "direction of the slack current")
+            parts.variable(f"way_{part}", "n in N", -1, 1, "direction of the slack current")
             rule = f"slack_{part}[n] == slack[n]*way_{part}[n]"
-            parts.rule(f"slack_{part}", ["n in N"], rule, "Physical Laws")
+            parts.rule(f"slack_{part}", "n in N", rule)
         square = "way_re[n]*way_re[n] + way_im[n]*way_im[n]"
-        parts.rule("direction", ["n in N"], f"{square} <= 1", "Physical Laws")
-
-    def _bands(self, parts: Parts, bands: Bands) -> None:
-        low, high = np.transpose([bands.of(node) for node in self.network.nodes])
-        parts.table("low", "N", self.network.nodes, low, "lowest voltage")
-        parts.table("high", "N", self.network.nodes, high, "highest voltage")
-        square = "e[n]*e[n] + f[n]*f[n]"
-        parts.rule("lowest", ["n in N"], f"{square} >= low[n]*low[n]", "Resource Capacity")
-        parts.rule("highest", ["n in N"], f"{square} <= high[n]*high[n]", "Resource Capacity")
+        parts.rule("direction", "n in N", f"{square} <= 1")
 
     def _ratings(self, parts: Parts) -> None:
-        """Add the currents of rated branches, phase by phase."""
-        rows = list(ratings(self.feeder, self.reduced))
-        if not rows:
+        """Add the currents of rated branches, phase by phase, where they are not stiff."""
+        place = {name: k for k, name in enumerate(self.reduced.nodes)}
+        rows, columns, shares = [], [], []  # admittances over the rating, by all nodes
+        names: list[str] = []
+        for branch in self.feeder.branches:
+            self.feeder.dss.Circuit.SetActiveElement(branch.name)
+            known = [k for k, node in enumerate(branch.nodes) if node != "0"]
+            primitive = self.feeder.primitive()
+            for k in known:
+                if np.isfinite(branch.rated[k]) and abs(primitive[k, k]) <= self.reduced.stiff:
+                    rows += [len(names)] * len(known)
+                    columns += [place[branch.nodes[n]] for n in known]
+                    shares += (primitive[k, known] / branch.rated[k]).tolist()
+                    names.append(f"b{len(names)}")
+        if not names:
             return
-        names = [f"b{k}" for k in range(len(rows))]
-        entries = [
-            (name, node, value)
-            for name, (row, _) in zip(names, rows, strict=True)
-            for node, value in row.items()
-        ]
-        pairs = [entry[:2] for entry in entries]
-        values = np.array([entry[2] for entry in entries])
-        constant = np.array([constant for _, constant in rows])
+        matrix = sparse.csr_matrix((shares, (rows, columns)), (len(names), len(place)))
+        left = sparse.coo_matrix(matrix @ self.reduced.matrix @ sparse.diags(self.bases))
+        left.data[np.abs(left.data) < 1e-9] = 0.0  # rounding, as between phases, is no influence
+        left.eliminate_zeros()
         parts.labels("K", names)
-        parts.tuples("Z", ["K", "N"], pairs)
-        parts.table("Z_re", "Z", pairs, values.real, "admittance over the rating, real")
-        parts.table("Z_im", "Z", pairs, values.imag, "admittance over the rating, imaginary")
-        parts.table("Z0_re", "K", names, constant.real, "part of the source, real")
-        parts.table("Z0_im", "K", names, constant.imag, "part of the source, imaginary")
-        for name, own, other, sign in (("kr", "e", "f", "-"), ("ki", "f", "e", "+")):
-            formula = f"Z_re[b, j]*{own}[j] {sign} Z_im[b, j]*{other}[j]"
-            added = "Z0_re[k]" if name == "kr" else "Z0_im[k]"
-            total = f"{added} + sum({formula} for (b, j) in Z if b == k)"
-            parts.expression(name, "k in K", total)
-        rule = f"kr[k]*kr[k] + ki[k]*ki[k] <= {self.question.loading**2:.15g}"
-        parts.rule("rating", ["k in K"], rule, "Resource Capacity")
+        parts.table("K", names, Z0=matrix @ self.reduced.constant)
+        most = f"{self.question.loading**2:.15g}"
+        for end, own, formulas in parts.matrix("K", names, self.network.nodes, "Z", left):
+            for name, part, formula in zip(("kr", "ki"), ("re", "im"), formulas, strict=True):
+                total = {"name": f"{name}{end}", "expression": f"Z0_{part}[k] + {formula}"}
+                parts.expressions.append({**total, "index": [f"k in {own}"]})
+            square = f"kr{end}[k]*kr{end}[k] + ki{end}[k]*ki{end}[k]"
+            parts.rule(f"rating{end}", f"k in {own}", f"{square} <= {most}")
 
     def goal(self) -> dict[str, Any]:
         """Return the least slack, curtailment or cost."""
@@ -321,62 +270,50 @@ class _Made:
         if self.question.price is None:
             return curtailment(self.question.norm)
         power = f"{BASE:g}[kW]*sum(e[n]*sr[n] + f[n]*si[n] for n in Source)"
-        total = f"{self.question.price}[EUR/MWh]*{power}"
-        paid = "sum(cost[u]*power[u] for u in U)"
-        goal = {"name": "cost", "sense": "minimize", "unit": "EUR/h"}
-        return {**goal, "expression": f"{total} + {paid}"}
+        total = f"{self.question.price}[EUR/MWh]*{power} + sum(cost[u]*power[u] for u in U)"
+        return {"name": "cost", "sense": "minimize", "unit": "EUR/h", "expression": total}
 
     def _source(self, parts: Parts) -> None:
         """Add the currents of the source, whose energy is paid for, and what the units' costs."""
-        network = self.network
-        bases = dict(zip(network.nodes, network.bases, strict=True))
-        pairs = list(network.behind)
-        values = np.array([y * bases[m] * bases[n] for (m, n), y in network.behind.items()])
-        values = values / (BASE * 1e3)
+        stands = self.reduced.stands
+        pairs = [(stands[m], stands[n]) for m, n in self.network.behind]
+        scale = [self.bases[self.place[m]] * self.bases[self.place[n]] for m, n in pairs]
+        values = np.array(list(self.network.behind.values())) * scale / (BASE * 1e3)
         parts.labels("Source", list(dict.fromkeys(m for m, _ in pairs)), "N")
-        parts.tuples("S", ["N", "N"], pairs)
-        parts.table("S_re", "S", pairs, values.real, "admittance of the source, real")
-        parts.table("S_im", "S", pairs, values.imag, "admittance of the source, imaginary")
-        for name, own, other, sign in (("sr", "e", "f", "-"), ("si", "f", "e", "+")):
-            parts.variable(name, "n in Source", (-MOST, MOST), "current of the source")
-            part = "I_re" if name == "sr" else "I_im"
-            formula = f"S_re[i, j]*{own}[j] {sign} S_im[i, j]*{other}[j]"
-            rule = f"{name}[n] == {part}[n] - sum({formula} for (i, j) in S if i == n)"
-            parts.rule(f"source_{name}", ["n in Source"], rule, "Physical Laws")
-        names = [unit.name for unit in self.units]
-        parts.table("cost", "U", names, [u.cost for u in self.units], "of energy", "EUR/MWh")
+        parts.tuples("S", "N N", pairs)
+        parts.table("S", pairs, S=values)
+        parts.variable("sr si", "n in Source", -MOST, MOST, "current of the source")
+        for name, part, formula in zip(("sr", "si"), ("re", "im"), currents("S", "n"), strict=True):
+            parts.rule(f"source_{name}", "n in Source", f"{name}[n] == I_{part}[n] - {formula}")
+        units = self.question.units
+        parts.table("U", [u.name for u in units], "EUR/MWh", cost=[u.cost for u in units])
 
     def start(self, program: Program) -> Floats:
         """Return the point of the power flow, with nothing fed in and no slack."""
-        network = self.network
-        place = {name: k for k, name in enumerate(network.nodes)}
-        voltage = network.start / np.array(network.bases)
-        drawn, sizes = [], []
-        for load in self.loads:
-            a, b = place[load.nodes[0]], place.get(load.nodes[1])
-            across = network.start[a] - (0.0 if b is None else network.start[b])
-            drawn.append(load_current(load, across) / self.amperes[a])
-            if load.model in (4, 5):
-                sizes.append(abs(across) / network.bases[a])
-        values = {"e": voltage.real, "f": voltage.imag, "size": np.array(sizes)}
-        values |= {"ir": np.real(drawn), "ii": np.imag(drawn)}
+        (first, _), across, drawn = load_currents(
+            self.loads, self.network.nodes, self.network.start
+        )
+        drawn, sized = drawn / self.amperes[first], [x.model in (4, 5) for x in self.loads]
+        values = {"ir": drawn.real, "ii": drawn.imag}
+        values["size"] = (np.abs(across) / self.bases[first])[sized]
+        voltage = self.network.start / self.bases
         point: Floats = np.clip(0.0, program.column_lower, program.column_upper)
         for block in program.columns:
-            if block.name in values and block.size == len(values[block.name]):
-                point[block.start : block.stop] = values[block.name]
+            known = {"e": voltage.real, "f": voltage.imag, **values}.get(block.name, ())
+            if block.size == len(known):
+                point[block.start : block.stop] = known
         return point
 
 
 def unit_parts(parts: Parts, units: Sequence[Unit]) -> None:
     """Add units: what they may feed in."""
-    names = [unit.name for unit in units]
-    parts.labels("U", names)
-    parts.table("available", "U", names, [u.available for u in units], "can feed in", "kW")
+    names, available = [u.name for u in units], [u.available for u in units]
     least = [u.available if u.fixed else 0.0 for u in units]
-    parts.table("least", "U", names, least, "has to feed in", "kW")
-    parts.table("q_max", "U", names, [u.reactive for u in units], "reactive, either way", "kW")
-    parts.variable("power", "u in U", ("least[u]", "available[u]"), "feeds in", "kW", "decision")
-    parts.variable("reactive", "u in U", ("-q_max[u]", "q_max[u]"), "reactive", "kW", "decision")
+    parts.labels("U", names)
+    most = [u.reactive for u in units]
+    parts.table("U", names, "kW", available=available, least=least, q_max=most)
+    parts.variable("power", "u in U", "least[u]", "available[u]", "feeds in", "kW")
+    parts.variable("reactive", "u in U", "-q_max[u]", "q_max[u]", "reactive power", "kW")
 
 
 def curtailment(norm: Norm) -> dict[str, Any]:
@@ -391,47 +328,18 @@ def curtailment(norm: Norm) -> dict[str, Any]:
     return {"name": "curtailed", "sense": "minimize", "expression": formula, "unit": unit}
 
 
-def ratings(feeder: Feeder, reduced: Reduced) -> Iterator[tuple[dict[str, complex], complex]]:
-    """Yield the current over the rating of each phase of a branch that has one and is not stiff.
-
-    It is linear in the voltages per unit: coefficients by node, and a constant.
-    """
-    bases = dict(zip(reduced.network.nodes, reduced.network.bases, strict=True))
-    for branch in feeder.branches:
-        feeder.dss.Circuit.SetActiveElement(branch.name)
-        flat = np.array(feeder.dss.CktElement.YPrim())
-        size = len(branch.nodes)
-        primitive = (flat[0::2] + 1j * flat[1::2]).reshape(size, size).T
-        for k, most in enumerate(branch.rated):
-            if np.isinf(most) or branch.nodes[k] == "0" or abs(primitive[k, k]) > reduced.stiff:
-                continue
-            row: dict[str, complex] = {}
-            constant = 0j
-            for j, node in enumerate(branch.nodes):
-                if node == "0" or not primitive[k, j]:
-                    continue
-                terms, added = reduced.lines[node]
-                constant += primitive[k, j] * added / most
-                for other, factor in terms.items():
-                    share = primitive[k, j] * factor * bases[other] / most
-                    row[other] = row.get(other, 0j) + share
-            yield row, constant
-
-
 def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> Answer:
     """Return the least curtailment with linearised voltages; ratings are not in it.
 
     Raises EngiagentError when there is none.
     """
-    if question.bands is None or not np.isinf(question.loading):
+    if not np.isinf(question.loading):
         raise EngiagentError("the linear method has voltage bands and no ratings of branches")
-    network = Network.of(feeder)
+    network, names = Network.of(feeder), [unit.name for unit in question.units]
     place = {name: k for k, name in enumerate(network.nodes)}
-    solver, bases = splu(network.admittance), np.array(network.bases)
-    at = [place[unit.node] for unit in question.units]
-    columns = np.zeros((len(place), len(at)), complex)
-    columns[at, range(len(at))] = 1.0
-    impedance = solver.solve(columns)  # [V/A]
+    at, bases = [place[unit.node] for unit in question.units], network.bases
+    columns = np.eye(len(place), dtype=complex)[:, at]
+    impedance = splu(network.admittance).solve(columns)  # [V/A]
     angles = np.exp(1j * np.angle(network.start))
     rotated = np.conj(angles)[:, None] * impedance * angles[at][None, :]
     factor = 2e3 * rotated / (bases[:, None] * bases[at][None, :])  # [1/kVA]
@@ -444,21 +352,18 @@ def solve_linear(feeder: Feeder, question: Question, seconds: float = 60.0) -> A
     parts = Parts()
     parts.labels("N", nodes)
     unit_parts(parts, question.units)
-    pairs = [(node, unit.name) for node in nodes for unit in question.units]
-    parts.tuples("S", ["N", "U"], pairs)
-    for name, what, by in (("R", "active", real), ("X", "reactive", imaginary)):
-        values = by[moved].ravel()
-        parts.table(name, "S", pairs, values, f"voltage square by {what} power", "1/kW")
-    parts.table("v0", "N", nodes, square[moved], "voltage square without units")
-    low, high = np.transpose([question.bands.of(node) for node in nodes])
-    parts.table("low", "N", nodes, np.minimum(low**2, square[moved]), "lowest square")
-    parts.table("high", "N", nodes, np.maximum(high**2, square[moved]), "highest square")
+    pairs = [(node, name) for node in nodes for name in names]
+    parts.tuples("S", "N U", pairs)
+    parts.table("S", pairs, "1/kW", R=real[moved].ravel(), X=imaginary[moved].ravel())
+    low, high = np.transpose([question.bands.of(node) for node in nodes]) ** 2
+    own = square[moved]
+    parts.table("N", nodes, v0=own, low=np.minimum(low, own), high=np.maximum(high, own))
     total = "v0[n] + sum(R[i, u]*power[u] + X[i, u]*reactive[u] for (i, u) in S if i == n)"
-    parts.rule("band", ["n in N"], f"low[n] <= {total} <= high[n]", "Resource Capacity")
+    parts.rule("band", "n in N", f"low[n] <= {total} <= high[n]")
     essence, options = f"Hosting capacity of {feeder.name}", SolveOptions(time_limit=seconds)
     status, objective, series = solved(essence, parts, curtailment(question.norm), options)
-    values = series["power"] + 1j * series["reactive"]
-    powers = {u.name: complex(v) for u, v in zip(question.units, values, strict=True)}
-    found = square + np.real(np.conj(values) @ factor.T)
-    voltages = {n: complex(np.sqrt(max(found[place[n]], 0.0))) for n in network.nodes}
-    return Answer(status, objective, voltages, powers, {})
+    powers_of = _powers(question, series)
+    found = square + np.real(factor @ np.conj(list(powers_of.values())))
+    sizes = np.sqrt(np.maximum(found, 0.0)).astype(complex)
+    voltages = dict(zip(network.nodes, sizes.tolist(), strict=True))
+    return Answer(status, objective, voltages, powers_of, {})
