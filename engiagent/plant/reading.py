@@ -8,7 +8,8 @@ from typing import Any, Final
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.grammar import Reduce, references, tree_of, walk
+from engiagent.blueprint.elaborate import Elaboration
+from engiagent.blueprint.grammar import Reduce, names_in, references, tree_of, walk
 from engiagent.blueprint.placement import WEIGHT, respelled
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
@@ -18,7 +19,7 @@ from engiagent.plant.cluster import OWNERS, Cluster, is_cluster, read_cluster
 from engiagent.plant.horizon import Horizon, read_horizon, read_rule
 from engiagent.plant.slots import FINAL, YES_NO, Filler, Part, columns_in, final_requirement
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
-from engiagent.plant.statement import BUS, COST, PROFIT, Statement, one_way
+from engiagent.plant.statement import BUS, COST, PROFIT, Statement, costs_beside, one_way
 from engiagent.plant.values import Quantity, Term, literal, pieces, translated
 from engiagent.readings import Reading
 from engiagent.text import Problem
@@ -39,7 +40,6 @@ KEYS: Final = (
 REQUIREMENT: Final = ("for", "where", "must", "penalty")
 NAMING: Final = "a letter, then letters, digits, _"
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_COST_AND_MORE: Final = re.compile(rf"{COST}\s*([+-]\s*.+)", re.DOTALL)
 _COMPONENT: Final = re.compile(r"component (\w+) \(\w+\): (?:the parameter )?(\w*)")
 
 
@@ -386,10 +386,14 @@ class _Plant:
                 said = "the goal over representative horizons is that of a year"
                 raise FormError(said, 0, f"minimize: {COST}, or maximize: {PROFIT}", node=aim)
             expression = self._term(aim, "objective")
-            more = _COST_AND_MORE.fullmatch(expression or "")
-            if more is not None and sense == "minimize":
-                statement.also, expression = [f"({more[1]})"], COST
+            beside = costs_beside(expression or "", sense)
+            if beside is not None:
+                statement.also, expression = beside, COST if sense == "minimize" else PROFIT
                 del self.terms["objective"]  # what is wrong with it stands at the goal
+            elif {COST, PROFIT} & names_in(expression):
+                said = f"{COST} and {PROFIT} are all costs at once, a term of a goal that is a sum"
+                wanted = f"minimize: {COST} + 12 EUR/kW * max(grid.import[t] for t in T)"
+                raise FormError(said, 0, wanted, node=aim)
         elif (written == PROFIT) != (sense == "maximize"):
             right = "maximized" if written == PROFIT else "minimized"
             raise FormError(f"{written} is to be {right}", node=aim)
@@ -481,6 +485,8 @@ class _Plant:
             raise PlantError([self._of_component(error)]) from None
         if found:
             raise PlantError(list({str(e): e for e in map(self._located, found)}.values()))
+        if analysis.elaboration is not None:
+            self._refuse_range(statement, analysis.elaboration)
         if analysis.elaboration is None or statement.representative is not None:
             return blueprint
         directed = one_way(blueprint, analysis.elaboration)
@@ -488,6 +494,20 @@ class _Plant:
             said = "a price pays for both directions at once: grids and stores go one way at a time"
             self.source.notes.append(said)
         return directed
+
+    def _refuse_range(self, statement: Statement, elaboration: Elaboration) -> None:
+        """Refuse slots whose computed values, in the unit of the slot, are out of its range."""
+        computed = {p["name"] for p in statement.parameters if isinstance(p.get("value"), str)}
+        for part in self.parts.values():
+            for slot, name in part.parameters.items():
+                known = part.known.slots[slot]
+                values = elaboration.table(name).values.flat if name in computed else ()
+                odd = next((float(v) for v in values if not known.allows(float(v))), None)
+                if odd is not None:
+                    said = f"{part.name}.{slot}: the value is {odd:g} {known.unit}, out of range"
+                    self.source.fault(part.slots[slot], said, known.range)
+        if self.source.errors:
+            raise PlantError(self.source.errors)
 
     def _of_component(self, error: InputError) -> InputError:
         match = _COMPONENT.match(error.message)
