@@ -137,14 +137,12 @@ def _lint_plant(path: Path) -> LintedFile:
     analysis = analyse(full, problem.folder)
     more, program = _compiled(full, problem.folder)
     # Bounds that a variable has not, the one thing that is only an info, no plant file states.
-    found = [item for item in (*more, *analysis.diagnostics) if item.severity != "info"]
-    placed = tuple(_of_plant(item, full, problem, lines) for item in found)
+    items = [item for item in (*more, *analysis.diagnostics) if item.severity != "info"]
+    placed = tuple(_of_plant(item, full, problem, lines) for item in items)
     return LintedFile(path, "programme", placed, program, analysis.variables, analysis.constraints)
 
 
-def _of_plant(
-    item: Diagnostic, full: Blueprint, problem: Problem, lines: Sequence[str]
-) -> Finding:
+def _of_plant(item: Diagnostic, full: Blueprint, problem: Problem, lines: Sequence[str]) -> Finding:
     """Return a finding about the blueprint of a plant, where the plant states what it is about."""
     match path_steps(item.path.removeprefix("core_model_elements.")):
         case (str(group), int(number), *_) if group in _GROUPS:

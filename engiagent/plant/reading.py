@@ -17,7 +17,7 @@ from engiagent.formulations.components.fragment import PORTS
 from engiagent.formulations.expansion import expand
 from engiagent.plant.cluster import OWNERS, Cluster, is_cluster, read_cluster
 from engiagent.plant.horizon import Horizon, read_horizon, read_rule
-from engiagent.plant.slots import FINAL, YES_NO, Filler, Part, columns_in, final_requirement
+from engiagent.plant.slots import FINAL, SERIES, YES_NO, Filler, Part, columns_in, final_requirement
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
 from engiagent.plant.statement import BUS, COST, PROFIT, Statement, costs_beside, one_way
 from engiagent.plant.values import Quantity, Term, literal, pieces, translated
@@ -131,7 +131,8 @@ class _Plant:
             source.fault(self.root, "there are no components", expected, found="none")
         for key, node in source.entries(self.top.get("components"), "components").items():
             self._component(key, node)
-        slots = [node for part in self.parts.values() for node in part.slots.values()]
+        parts = self.parts.values()
+        slots = [node for part in parts for node in (*part.slots.values(), *part.series.values())]
         used = [c.file for node in slots for c in columns_in(node, self.conventions)]
         horizon = read_horizon(source, self.top.get("horizon"), used)
         if horizon is None:
@@ -147,6 +148,8 @@ class _Plant:
         for part in self.parts.values():
             for slot, node in part.slots.items():
                 filler.fill(part, slot, node)
+            for name, node in part.series.items():
+                filler.connect(part, name, node)
             statement.add_component(
                 part.name,
                 part.model,
@@ -211,6 +214,8 @@ class _Plant:
         known = part.known
         if name in known.connections:
             part.connections[str(name)] = self._plain(value)
+            if name in SERIES and isinstance(value.value, dict):
+                part.series[str(name)] = value
         elif name in known.options:
             part.options[str(name)] = self._plain(value)
         elif name in known.slots:

@@ -9,7 +9,7 @@ from engiagent.formulations.components import MODELS
 from engiagent.io.plainyaml import dump_yaml
 from engiagent.plant.horizon import BY
 from engiagent.plant.sizing import KEYS
-from engiagent.plant.slots import WHOLES
+from engiagent.plant.slots import SERIES, WHOLES
 from engiagent.plant.statement import COST, PROFIT, Statement
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
@@ -37,7 +37,12 @@ def to_yaml(statement: Statement) -> str:
         model = MODELS[entry["model"]]
         written: dict[str, Any] = {"model": entry["model"]}
         written |= entry.get("options", {})
-        written |= entry.get("connections", {})
+        for name, joined in entry.get("connections", {}).items():
+            written[name] = joined
+            if name in SERIES and isinstance(joined, Mapping):
+                place = f"{entry['name']}.{name}"
+                unit = SERIES[name]
+                written[name] = {k: _value(v, unit, known, place) for k, v in joined.items()}
         if "bus" in model.connections:
             written.setdefault("bus", "none")
         for slot, value in entry["parameters"].items():

@@ -461,3 +461,39 @@ goal: {{minimize: cost}}
         made = certify(text, plan, found, folder=tmp_path, name="site")
         assert made.verdict == verdict, made.levels
         assert (made.levels["physics"]["status"] == "fail") == (verdict == "violated")
+
+
+NETWORK = """\
+horizon: {step: 1 h}
+components:
+  grid: {model: grid, bus: power, import_price: 0.3 EUR/kWh}
+  pump: {model: heat_pump, bus: power, heat_bus: heat, rated_capacity: 12 kW, cop: 3}
+  house:
+    model: rc_network
+    heat_bus: heat
+    nodes: {air: {capacity: 2 kWh/K, initial_temperature: 20 degC}}
+    links: {wall: {one: air, other: out, conductance: 100 W/K}}
+    boundaries: {out: "day.csv#air - 1 K"}
+    heat: {air: [0.5 kW, 1 kW, 0 W]}
+    heated: {air: 10 kW}
+    comfort: {air: {low: 20 degC, high: 20 degC}}
+goal: {minimize: cost}
+"""
+
+
+def test_a_network_takes_series_and_its_plant_file_keeps_them(tmp_path: Path) -> None:
+    """Held at 20 degC it needs what it loses: 0.1 kW/K, less the gains."""
+    air = [-4.0, 1.0, 6.0]
+    found = stated(tmp_path, NETWORK, day_csv=series(air, 60, "air [degC]"))
+    needed = sum(
+        0.1 * (20 - (outside - 1)) - gain for outside, gain in zip(air, (0.5, 1, 0), strict=True)
+    )
+    assert optimum(found, tmp_path) == pytest.approx(0.3 * needed / 3)
+    written = Site.of(found).to_yaml()
+    assert "day.csv#air" in written
+    assert optimum(stated(tmp_path, written), tmp_path) == pytest.approx(0.3 * needed / 3)
+
+
+def test_a_network_says_what_is_wrong_with_its_series(tmp_path: Path) -> None:
+    with pytest.raises(PlantError, match=r"plant.yaml:10:23: house.boundaries.out: .*'sky'"):
+        stated(tmp_path, NETWORK.replace("#air", "#sky"), day_csv=series([1.0], 60, "air [degC]"))

@@ -259,8 +259,8 @@ def _built(
         order = np.concatenate([np.zeros(0, int), *(np.arange(size) for size in sizes)])
         walked = below.take(plain), exactly[plain], order[plain]
         limits = np.stack(implied_ends(*walked, columns.point, *limits))
-        inner = [columns.form(part).matrix.indices for v in atoms for part in v.atom.parents]
-        bent = np.concatenate([np.zeros(0, int), *inner])
+        inner = [part for v in atoms for part in (v.atom.parents if v.atom else ())]
+        bent = columns.form(*inner).matrix.indices
         limits[1] = netted_ends(columns.form(goal), below, exactly, bent, *limits)
     open_ = tuple(name for name, span in spans.items() if not np.isfinite(limits[:, span]).all())
     form, blocks, limits, wide = blocks_of(columns, atoms, goal, below, limits)
