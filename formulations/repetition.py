@@ -78,12 +78,10 @@ def repeated(fragments: Mapping[str, Fragment], around: Surroundings) -> dict[st
 
 def _varying(fragment: Fragment, over: Indices) -> set[str]:
     """Return the parameters that are computed from what differs by the further indices."""
-    found = {name for name, _ in over}
-    known: set[str] = set()
-    while len(found) > len(known):
-        known = set(found)
-        found |= {p.name for p in fragment.parameters if names_in(p.value) & known}
-    return found - {name for name, _ in over}
+    found = first = {name for name, _ in over}
+    for parameter in fragment.parameters:  # those that it is computed from come before it
+        found = found | {parameter.name} if names_in(parameter.value) & found else found
+    return found - first
 
 
 def _spelled(

@@ -136,27 +136,17 @@ def _lint_plant(path: Path) -> LintedFile:
         return LintedFile(path, "programme", found)
     analysis = analyse(full, problem.folder)
     more, program = _compiled(full, problem.folder)
-    # Bounds that a variable has not, the one thing that is only an info, no plant file states.
+    # An info asks for bounds of variables, which a plant does not state.
     items = [item for item in (*more, *analysis.diagnostics) if item.severity != "info"]
-    placed = tuple(_of_plant(item, full, problem, lines) for item in items)
+    placed = tuple(_of_plant(item, lines) for item in items)
     return LintedFile(path, "programme", placed, program, analysis.variables, analysis.constraints)
 
 
-def _of_plant(item: Diagnostic, full: Blueprint, problem: Problem, lines: Sequence[str]) -> Finding:
-    """Return a finding about the blueprint of a plant, where the plant states what it is about."""
-    match path_steps(item.path.removeprefix("core_model_elements.")):
-        case (str(group), int(number), *_) if group in _GROUPS:
-            reference = getattr(full.core, group)[number].source_reference
-        case _:
-            reference = None
-    line, column = 1, 1
-    match reference:
-        case {"span": [begin, _]}:
-            line, column = problem.place(begin)
-        case {"row": int(row), "file": file} if file == problem.path.name:
-            line = row
-    region = Region(line, column, line, column + 1)
-    return Finding(item, region, lines[line - 1] if line <= len(lines) else "")
+def _of_plant(item: Diagnostic, lines: Sequence[str]) -> Finding:
+    """Return a finding about the blueprint of a plant, where the plant names what it is about."""
+    named = (n for n, text in enumerate(lines, 1) if text.lstrip().startswith(f"{item.name}:"))
+    line = next(named, 1)
+    return Finding(item, Region(line, 1, line, 2), lines[line - 1])
 
 
 def _stated_wrong(error: InputError, path: Path, lines: Sequence[str]) -> Finding:

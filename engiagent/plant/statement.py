@@ -78,21 +78,15 @@ def costs_beside(goal: str, sense: str) -> list[str] | None:
     """Return what a goal adds to ``cost`` or takes from ``profit``, each term as a cost.
 
     None where it is no sum of which one of the two is a term, counted as what it is.
-
-    >>> costs_beside("2*x - (cost - y)", "maximize"), costs_beside("3 - cost", "minimize")
-    (['-(2*x)', '-(y)'], None)
     """
-    tree = tree_of(goal)
-    terms = [*_summands(tree, sense == "minimize")] if tree is not None else []
+    terms = _summands(tree_of(goal), sense == "minimize")
     named = [(added, goal[slice(*term.span)]) for added, term in terms]
-    total = [term for term in named if term in ((True, COST), (False, PROFIT))]
-    if len(total) != 1:
-        return None
-    named.remove(total[0])
-    return [f"({text})" if added else f"-({text})" for added, text in named]
+    rest = [term for term in named if term not in ((True, COST), (False, PROFIT))]
+    texts = [f"({text})" if added else f"-({text})" for added, text in rest]
+    return texts if len(rest) == len(named) - 1 else None
 
 
-def _summands(node: Node, added: bool) -> Iterator[tuple[bool, Node]]:
+def _summands(node: Node | None, added: bool) -> Iterator[tuple[bool, Node]]:
     """Yield the terms of a sum, each with whether it is added or taken away."""
     match node:
         case Binary(op="+" | "-" as op, left=left, right=right):
@@ -100,7 +94,7 @@ def _summands(node: Node, added: bool) -> Iterator[tuple[bool, Node]]:
             yield from _summands(right, added == (op == "+"))
         case Unary(op="+" | "-" as op, operand=operand):
             yield from _summands(operand, added == (op == "+"))
-        case _:
+        case Node():
             yield added, node
 
 

@@ -37,12 +37,10 @@ def to_yaml(statement: Statement) -> str:
         model = MODELS[entry["model"]]
         written: dict[str, Any] = {"model": entry["model"]}
         written |= entry.get("options", {})
-        for name, joined in entry.get("connections", {}).items():
-            written[name] = joined
-            if name in SERIES and isinstance(joined, Mapping):
-                place = f"{entry['name']}.{name}"
-                unit = SERIES[name]
-                written[name] = {k: _value(v, unit, known, place) for k, v in joined.items()}
+        written |= (joined := entry.get("connections", {}))
+        for name in SERIES.keys() & joined.keys():
+            unit, place = SERIES[name], f"{entry['name']}.{name}"
+            written[name] = {k: _value(v, unit, known, place) for k, v in joined[name].items()}
         if "bus" in model.connections:
             written.setdefault("bus", "none")
         for slot, value in entry["parameters"].items():

@@ -29,7 +29,6 @@ _SUFFIXES: Final = {
 del _SUFFIXES["try"]  # a word as well
 _BELOW: Final = {**_SUFFIXES, **spelt("units", "suffixes below")}
 _CENTS: Final = re.compile(r"(?i)(?:ct|cents?|¢)(?:\s*/|\s+(?:per|je|pro)\s)")
-"""Of a currency that the file does not name, and the problem may."""
 _ABOVE: Final = {"w": "W", "ct": "ct", "cent": "ct", "cents": "ct"}  # of something per something
 _PRICE: Final = re.compile(r"(?i)price|cost|tariff|fee")
 _WATT_HINT: Final = re.compile(r"(?i)power|load|demand|gain|heat|pv|import|export|generation")
@@ -70,8 +69,6 @@ def split_header(header: str, conventions: Conventions | None = None) -> Header:
     ('Price', 'EUR/MWh')
     >>> split_header("Temperature (mean)").unit is None
     True
-    >>> split_header("Preis ct/kWh").unit_text
-    'ct/kWh'
     """
     square = _SQUARE.search(header[-120:])
     shift = max(0, len(header) - 120)

@@ -172,10 +172,9 @@ def netted_ends(
 ) -> Floats:
     """Return the upper bounds of all columns, finite ones for pairs of which one may be 0.
 
-    Where two columns from 0 up, as import and export of a grid, may both be lessened by the same
-    amount at no cost and without breaking a row, some optimum has one of them at 0; the other is
-    then what an equation leaves. ``goal``: what is minimised. ``rows``, ``equal``: as for
-    :func:`implied_ends`, all that there are. ``bent``: columns that functions depend on.
+    Where two columns from 0 up, as import and export of a grid, may be lessened alike at no cost
+    and without breaking a row, some optimum has one at 0; the other is what an equation leaves.
+    ``goal``: what is minimised. ``bent``: columns of functions. Others as :func:`implied_ends`.
     """
     candidate = (lower == 0.0) & np.isinf(upper)
     candidate[bent] = False
@@ -188,8 +187,7 @@ def netted_ends(
     lessened = (matrix[:, pairs[:, 0]] + matrix[:, pairs[:, 1]]).tocoo()
     breaks = (lessened.data < 0) | (equal[lessened.row] & (lessened.data != 0))
     allowed = np.bincount(lessened.col[breaks], minlength=len(pairs)) == 0
-    costs = np.asarray(goal.matrix.toarray()).reshape(-1)
-    allowed &= costs[pairs].sum(axis=1) >= 0
+    allowed &= np.asarray(goal.matrix.toarray()).reshape(-1)[pairs].sum(axis=1) >= 0
     chosen, pairs = chosen[allowed], pairs[allowed]
     rest, factors = rows.matrix[chosen], np.asarray(rows.matrix[chosen, pairs[:, 0]]).reshape(-1)
     owner = np.repeat(np.arange(chosen.size), np.diff(rest.indptr))

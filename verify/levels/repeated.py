@@ -13,7 +13,7 @@ import numpy as np
 
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.elements import ComponentDef, Core
-from engiagent.blueprint.grammar import names_in, parse_binder
+from engiagent.blueprint.grammar import parse_binder
 from engiagent.blueprint.placement import Placement, is_scenario, placement_of, respelled
 from engiagent.blueprint.sets import IndexSet
 from engiagent.slots import COMPONENTS
@@ -45,14 +45,10 @@ def _units(component: ComponentDef, core: Core, elaboration: Elaboration) -> Ite
         element = Element(component.name, chosen, scenario)
         bare = _bare(place, chosen, core)
         own = {k: respelled(v, bare, {}) if isinstance(v, str) else v for k, v in given.items()}
-        inner = {k: v for k, v in connections.items() if isinstance(v, Mapping)}
-        named = {
-            k: {key: _of_unit(value, bare) for key, value in v.items()} for k, v in inner.items()
-        }
         suffix = f"[{','.join(labels)}]"
         joined_to = {
             port: f"{other}{suffix}" if isinstance(other, str) and other in alike else other
-            for port, other in {**connections, **named}.items()
+            for port, other in connections.items()
         }
         name = f"{component.name}{suffix}"
         yield Dynamics(name, model, place.time, scheme, own, joined_to, element=element)
@@ -77,11 +73,6 @@ def _bare(place: Placement, chosen: Mapping[str, str], core: Core) -> dict[str, 
             indices = ", ".join(labels.get(member, "t") for member in members)
             result[parameter.name] = f"{parameter.name}[{indices}]"
     return result
-
-
-def _of_unit(value: Any, bare: Mapping[str, str]) -> Any:
-    """Return what a connection holds by name, as a given temperature, for one unit."""
-    return respelled(value, bare, {}) if names_in(value) & bare.keys() else value
 
 
 def place_of(dims: Sequence[IndexSet], labels: Mapping[str, str]) -> tuple[int | slice, ...]:
