@@ -17,9 +17,10 @@ from engiagent.blueprint.elements import (
     Core,
     ExpressionDef,
     FrozenMap,
+    ParameterDef,
     VariableDef,
 )
-from engiagent.blueprint.grammar import references
+from engiagent.blueprint.grammar import names_in, references
 from engiagent.blueprint.placement import is_scenario, placement_of, respelled
 from engiagent.formulations.components.fragment import Fragment, Surroundings, wrong
 
@@ -61,7 +62,9 @@ def repeated(fragments: Mapping[str, Fragment], around: Surroundings) -> dict[st
         return dict(fragments)
     result = {}
     series = {
-        name: {v.name for v in part.variables} | {e.name for e in part.expressions}
+        name: {v.name for v in part.variables}
+        | {e.name for e in part.expressions}
+        | _varying(part, around.over.get(name, ()))
         for name, part in fragments.items()
     }
     owners = {own: name for name, names in series.items() for own in names}
@@ -71,6 +74,14 @@ def repeated(fragments: Mapping[str, Fragment], around: Surroundings) -> dict[st
         spelled = partial(_spelled, component, over, owners, around)
         result[name] = _repeated(fragment, over, spelled, around.core)
     return result
+
+
+def _varying(fragment: Fragment, over: Indices) -> set[str]:
+    """Return the parameters that are computed from what differs by the further indices."""
+    found = first = {name for name, _ in over}
+    for parameter in fragment.parameters:  # those that it is computed from come before it
+        found = found | {parameter.name} if names_in(parameter.value) & found else found
+    return found - first
 
 
 def _spelled(
@@ -89,6 +100,7 @@ def _spelled(
 
 
 _TEXTS: Final[Mapping[type, tuple[str, ...]]] = {
+    ParameterDef: ("value",),
     VariableDef: ("lower", "upper", "where"),
     ExpressionDef: ("expression", "where"),
     ConstraintDef: ("expression", "where"),
@@ -99,7 +111,7 @@ _TEXTS: Final[Mapping[type, tuple[str, ...]]] = {
 def _repeated(
     fragment: Fragment, over: Indices, spelled: Callable[[str], str], core: Core
 ) -> Fragment:
-    """Return a fragment with further indices; numbers computed for all units stay as they are."""
+    """Return a fragment with further indices; what is the same for all units stays as it is."""
     binders = tuple(f"{name} in {member}" for name, member in over)
     sets = {item.name: item for item in core.sets}
     scenarios = tuple(pair for pair in over if is_scenario(sets, pair[1]))
@@ -117,8 +129,10 @@ def _repeated(
             text = f"sum({text} for {name} in {member})"
         return text
 
+    varying = _varying(fragment, over)
     return replace(
         fragment,
+        parameters=tuple(indexed(p) if p.name in varying else p for p in fragment.parameters),
         variables=tuple(map(indexed, fragment.variables)),
         expressions=tuple(map(indexed, fragment.expressions)),
         constraints=tuple(map(indexed, fragment.constraints)),

@@ -135,8 +135,18 @@ def _lint_plant(path: Path) -> LintedFile:
         found = tuple(_stated_wrong(one, path, lines) for one in error.errors)
         return LintedFile(path, "programme", found)
     analysis = analyse(full, problem.folder)
-    program = _compiled(full, problem.folder)[1]
-    return LintedFile(path, "programme", (), program, analysis.variables, analysis.constraints)
+    more, program = _compiled(full, problem.folder)
+    # An info asks for bounds of variables, which a plant does not state.
+    items = [item for item in (*more, *analysis.diagnostics) if item.severity != "info"]
+    placed = tuple(_of_plant(item, lines) for item in items)
+    return LintedFile(path, "programme", placed, program, analysis.variables, analysis.constraints)
+
+
+def _of_plant(item: Diagnostic, lines: Sequence[str]) -> Finding:
+    """Return a finding about the blueprint of a plant, where the plant names what it is about."""
+    named = (n for n, text in enumerate(lines, 1) if text.lstrip().startswith(f"{item.name}:"))
+    line = next(named, 1)
+    return Finding(item, Region(line, 1, line, 2), lines[line - 1])
 
 
 def _stated_wrong(error: InputError, path: Path, lines: Sequence[str]) -> Finding:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
-from engiagent.blueprint.grammar import Reduce, references, tree_of, walk
+from engiagent.blueprint.grammar import Reduce, names_in, references, tree_of, walk
 from engiagent.blueprint.placement import WEIGHT, respelled
 from engiagent.errors import EngiagentError, InputError
 from engiagent.formulations.components import MODELS
@@ -16,9 +16,9 @@ from engiagent.formulations.components.fragment import PORTS
 from engiagent.formulations.expansion import expand
 from engiagent.plant.cluster import OWNERS, Cluster, is_cluster, read_cluster
 from engiagent.plant.horizon import Horizon, read_horizon, read_rule
-from engiagent.plant.slots import FINAL, YES_NO, Filler, Part, columns_in, final_requirement
+from engiagent.plant.slots import FINAL, SERIES, YES_NO, Filler, Part, columns_in, final_requirement
 from engiagent.plant.source import FormError, PlantError, Source, find_source, nearest
-from engiagent.plant.statement import BUS, COST, PROFIT, Statement, one_way
+from engiagent.plant.statement import BUS, COST, PROFIT, Statement, costs_beside, one_way
 from engiagent.plant.values import Quantity, Term, literal, pieces, translated
 from engiagent.readings import Reading
 from engiagent.text import Problem
@@ -39,7 +39,6 @@ KEYS: Final = (
 REQUIREMENT: Final = ("for", "where", "must", "penalty")
 NAMING: Final = "a letter, then letters, digits, _"
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_COST_AND_MORE: Final = re.compile(rf"{COST}\s*([+-]\s*.+)", re.DOTALL)
 _COMPONENT: Final = re.compile(r"component (\w+) \(\w+\): (?:the parameter )?(\w*)")
 
 
@@ -131,7 +130,8 @@ class _Plant:
             source.fault(self.root, "there are no components", expected, found="none")
         for key, node in source.entries(self.top.get("components"), "components").items():
             self._component(key, node)
-        slots = [node for part in self.parts.values() for node in part.slots.values()]
+        parts = self.parts.values()
+        slots = [node for part in parts for node in (*part.slots.values(), *part.series.values())]
         used = [c.file for node in slots for c in columns_in(node, self.conventions)]
         horizon = read_horizon(source, self.top.get("horizon"), used)
         if horizon is None:
@@ -147,6 +147,8 @@ class _Plant:
         for part in self.parts.values():
             for slot, node in part.slots.items():
                 filler.fill(part, slot, node)
+            for name, node in part.series.items():
+                filler.connect(part, name, node)
             statement.add_component(
                 part.name,
                 part.model,
@@ -211,6 +213,8 @@ class _Plant:
         known = part.known
         if name in known.connections:
             part.connections[str(name)] = self._plain(value)
+            if name in SERIES and isinstance(value.value, dict):
+                part.series[str(name)] = value
         elif name in known.options:
             part.options[str(name)] = self._plain(value)
         elif name in known.slots:
@@ -386,10 +390,13 @@ class _Plant:
                 said = "the goal over representative horizons is that of a year"
                 raise FormError(said, 0, f"minimize: {COST}, or maximize: {PROFIT}", node=aim)
             expression = self._term(aim, "objective")
-            more = _COST_AND_MORE.fullmatch(expression or "")
-            if more is not None and sense == "minimize":
-                statement.also, expression = [f"({more[1]})"], COST
+            beside = costs_beside(expression or "", sense)
+            if beside is not None:
+                statement.also, expression = beside, COST if sense == "minimize" else PROFIT
                 del self.terms["objective"]  # what is wrong with it stands at the goal
+            elif {COST, PROFIT} & names_in(expression):
+                said = f"{COST} and {PROFIT} are all costs at once, a term of a goal that is a sum"
+                raise FormError(said, 0, f"minimize: {COST} + 12 EUR/kW * …", node=aim)
         elif (written == PROFIT) != (sense == "maximize"):
             right = "maximized" if written == PROFIT else "minimized"
             raise FormError(f"{written} is to be {right}", node=aim)

@@ -38,7 +38,7 @@ from engiagent.plant.reading import read_statement
 from engiagent.plant.sizing import Amount, Size, Sizing
 from engiagent.plant.slots import FINAL, WHOLES, final_requirement
 from engiagent.plant.source import FormError, nearest
-from engiagent.plant.statement import COST, Statement, one_way
+from engiagent.plant.statement import COST, Statement, costs_beside, one_way
 from engiagent.plant.values import Quantity, literal, pieces, translated
 from engiagent.plant.writing import to_yaml
 from engiagent.slots import Component
@@ -329,7 +329,8 @@ class Site:
                     raise InputError(f"there is no grid {grid}", expected=expected)
                 slot = f"{way}_price"
                 components[grid]["parameters"][slot] = self._filled(f"{grid}_{slot}", value, unit)
-        self._statement.also = [f"({self._translated(also)})"] if also else []
+        further = f"{COST} + ({self._translated(also)})" if also else COST
+        self._statement.also = costs_beside(further, "minimize") or []
         self.minimise(COST)
 
     def baseline(self, *without: str, rule: str | None = None) -> None:

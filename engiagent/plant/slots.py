@@ -26,6 +26,8 @@ from engiagent.units.words import Conventions, resolve_unit
 YES_NO: Final = {"yes": True, "true": True, "no": False, "false": False}
 WHOLES: Final = ("energy_capacity", "capacity", "rated_capacity", "rated_power", "power")
 """Slots of which a percentage in another slot of the same dimension is a share."""
+SERIES: Final = {"boundaries": "degC", "heat": "kW", "reactive": "kvar"}
+"""Connections that hold values by name, which may be series, with their unit."""
 FINAL: Final = "final_energy_min"
 """What the content of a store is at least in the end: no slot of its model, but a requirement."""
 
@@ -57,6 +59,7 @@ class Part:
     final: tuple[Node, Node] | None = None
     align: str | None = None
     connections: dict[str, Any] = field(default_factory=dict)
+    series: dict[str, Node] = field(default_factory=dict)  # of connections that hold them
     options: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
 
@@ -79,6 +82,15 @@ class Filler:
             value = _Value(self, part, slot, known, node).filled()
         if value is not None:
             part.parameters[slot] = value
+
+    def connect(self, part: Part, name: str, node: Node) -> None:
+        """Fill the series of a connection that holds values by name."""
+        known = Slot(SERIES[name], "series")
+        for key, child in node.value.items():
+            if isinstance(child.value, list) or any(columns_in(child, self.conventions)):
+                with self.source.recording(child, f"{part.name}.{name}.{key}"):
+                    value = _Value(self, part, f"{name}_{key}", known, child)
+                    part.connections[name][str(key)] = value.filled()
 
     def patched(self, part: Part, slot: str, node: Node) -> list[dict[str, Any]]:
         """Return the operations that give a slot one other value."""

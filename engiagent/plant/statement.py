@@ -10,6 +10,7 @@ from engiagent.blueprint.diagnostics import BlueprintError
 from engiagent.blueprint.document import Blueprint
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.elements import ComponentDef, FrozenMap
+from engiagent.blueprint.grammar import Binary, Node, Unary, tree_of
 from engiagent.blueprint.placement import WEIGHT
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
@@ -71,6 +72,30 @@ def one_way(blueprint: Blueprint, elaboration: Elaboration) -> Blueprint:
             expand(found)
             return found
     return blueprint
+
+
+def costs_beside(goal: str, sense: str) -> list[str] | None:
+    """Return what a goal adds to ``cost`` or takes from ``profit``, each term as a cost.
+
+    None where it is no sum of which one of the two is a term, counted as what it is.
+    """
+    terms = _summands(tree_of(goal), sense == "minimize")
+    named = [(added, goal[slice(*term.span)]) for added, term in terms]
+    rest = [term for term in named if term not in ((True, COST), (False, PROFIT))]
+    texts = [f"({text})" if added else f"-({text})" for added, text in rest]
+    return texts if len(rest) == len(named) - 1 else None
+
+
+def _summands(node: Node | None, added: bool) -> Iterator[tuple[bool, Node]]:
+    """Yield the terms of a sum, each with whether it is added or taken away."""
+    match node:
+        case Binary(op="+" | "-" as op, left=left, right=right):
+            yield from _summands(left, added)
+            yield from _summands(right, added == (op == "+"))
+        case Unary(op="+" | "-" as op, operand=operand):
+            yield from _summands(operand, added == (op == "+"))
+        case Node():
+            yield added, node
 
 
 @dataclass

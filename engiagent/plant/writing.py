@@ -9,8 +9,8 @@ from engiagent.formulations.components import MODELS
 from engiagent.io.plainyaml import dump_yaml
 from engiagent.plant.horizon import BY
 from engiagent.plant.sizing import KEYS
-from engiagent.plant.slots import WHOLES
-from engiagent.plant.statement import COST, Statement
+from engiagent.plant.slots import SERIES, WHOLES
+from engiagent.plant.statement import COST, PROFIT, Statement
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _BARE: Final = re.compile(r"[^\s\[\]\"+*()]+")
@@ -37,7 +37,10 @@ def to_yaml(statement: Statement) -> str:
         model = MODELS[entry["model"]]
         written: dict[str, Any] = {"model": entry["model"]}
         written |= entry.get("options", {})
-        written |= entry.get("connections", {})
+        written |= (joined := entry.get("connections", {}))
+        for name in SERIES.keys() & joined.keys():
+            unit, place = SERIES[name], f"{entry['name']}.{name}"
+            written[name] = {k: _value(v, unit, known, place) for k, v in joined[name].items()}
         if "bus" in model.connections:
             written.setdefault("bus", "none")
         for slot, value in entry["parameters"].items():
@@ -54,8 +57,9 @@ def to_yaml(statement: Statement) -> str:
             raise InputError(f"columns of {entry['name']} are aligned by several rules")
         components[entry["name"]] = written | ({"align": rules.pop()} if rules else {})
     goal = statement.goal
-    terms = goal["expression"], *(statement.also if goal["expression"] == COST else ())
-    aim = {goal["sense"]: _dotted(" + ".join(terms), filled)}
+    also = statement.also if goal["expression"] in (COST, PROFIT) else ()
+    sign = " - " if goal["expression"] == PROFIT else " + "
+    aim = {goal["sense"]: _dotted(sign.join([goal["expression"], *also]), filled)}
     if goal["unit"] != statement.currency:
         aim["unit"] = goal["unit"]
     weights: Any = None if statement.weight is None else known[statement.weight]["value"]

@@ -28,6 +28,7 @@ _SUFFIXES: Final = {
 }
 del _SUFFIXES["try"]  # a word as well
 _BELOW: Final = {**_SUFFIXES, **spelt("units", "suffixes below")}
+_CENTS: Final = re.compile(r"(?i)(?:ct|cents?|¢)(?:\s*/|\s+(?:per|je|pro)\s)")
 _ABOVE: Final = {"w": "W", "ct": "ct", "cent": "ct", "cents": "ct"}  # of something per something
 _PRICE: Final = re.compile(r"(?i)price|cost|tariff|fee")
 _WATT_HINT: Final = re.compile(r"(?i)power|load|demand|gain|heat|pv|import|export|generation")
@@ -134,7 +135,7 @@ def _tail(header: str, conventions: Conventions | None) -> Header | None:
         if match[0].isspace() and written.islower() and written.isalpha() and len(written) > 3:
             continue  # "number of panels" is a name
         unit = resolve_unit(written, conventions)
-        if unit is not None and not written.isdigit():
+        if (unit is not None and not written.isdigit()) or (unit is None and _CENTS.match(written)):
             start = header.index(written, match.end())
             name = header[: match.start()].strip().rstrip(",")
             return Header(name, written, unit, (start, start + len(written)))

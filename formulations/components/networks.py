@@ -64,7 +64,7 @@ def rc_network(reader: Reader) -> None:
     _stepped(reader, network, Inputs(boundary, heat, initial))
     for node, band in _mapping(reader, "comfort", names).items():
         if not isinstance(band, Mapping) or not set(band) <= {"low", "high"}:
-            expected = "low and high, in degC"
+            expected = "{low: 20 degC, high: 24 degC}, or one of them"
             raise reader.wrong(f"cannot read the comfort of {node}", repr(band), expected)
         limits = {side: _text(reader, f"{side} of {node}", band[side], "degC") for side in band}
         _comfort(reader, node, limits.get("low"), limits.get("high"), f"_{node}")

@@ -274,3 +274,28 @@ def test_out_holds_what_would_be_printed(tmp_path: Path, form: str) -> None:
     written = (tmp_path / "out").read_text("utf-8")
     same = (lambda text: text) if form == "text" else json.loads
     assert same(written) == same(printed)
+
+
+PLANT = """\
+horizon: {start: 2026-06-01, step: 1 h, periods: 4}
+components:
+  grid: {model: grid, import_price: 0.1 EUR/kWh}
+  shop: {model: load, power: 4 kW}
+requirements:
+  quiet: {must: "grid.import[t] <= 5 kW", where: hour(t) < 3}
+  night: {must: "grid.import[t] <= 2 kW", where: hour(t) >= 22 and hour(t) < 6}
+goal: {minimize: cost}
+"""
+
+
+@pytest.mark.parametrize("before", ["", "---\nid: shop\n---\n\n# A shop\n\nProse.\n\n"])
+def test_a_requirement_of_a_plant_that_holds_nowhere_is_found_at_its_line(
+    tmp_path: Path, before: str
+) -> None:
+    text = f"{before}```yaml engiagent\n{PLANT}```\n" if before else PLANT
+    path = tmp_path / ("shop.md" if before else "plant.yaml")
+    path.write_text(text, encoding="utf-8")
+    result = invoke("lint", str(path), "--json", "--fail-on", "warning")
+    [found] = json.loads(result.stdout)["files"][0]["diagnostics"]
+    assert (found["code"], found["name"], result.exit_code) == ("EB025", "night", 1)
+    assert text.splitlines()[found["region"]["line"] - 1].lstrip().startswith("night:")

@@ -292,6 +292,45 @@ def test_a_peak_is_paid_beside_the_cost(tmp_path: Path) -> None:
     assert optimum(found, tmp_path) == pytest.approx(optimum(stated(tmp_path, written), tmp_path))
 
 
+PEAK = """\
+horizon: {start: 2026-06-01, step: 1 h, periods: 2}
+components:
+  grid: {model: grid, import_price: 0.1 EUR/kWh}
+  shop: {model: load, power: [10 kW, 20 kW]}
+  battery: {model: battery, energy_capacity: 10 kWh, charge_power_max: 10 kW,
+    discharge_power_max: 10 kW, initial_energy: 0 kWh}
+goal: {GOAL}
+baseline: {without: battery}
+"""
+PAID = "5 EUR/kW*max(grid.import[t] for t in T)"
+WEAR = "0.01 EUR/kWh*sum(battery.discharge[t]*dt(t) for t in T)"
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        f"minimize: 'cost + {PAID} + {WEAR}'",
+        f"minimize: '{WEAR} + {PAID} + cost'",
+        f"minimize: '{PAID} - (0 EUR - {WEAR} - cost)'",
+        f"maximize: 'profit - {PAID} - {WEAR}'",
+        f"maximize: '-({PAID} + {WEAR}) - cost'",
+    ],
+)
+def test_a_baseline_leaves_out_only_the_costs_of_what_it_does_without(
+    goal: str, tmp_path: Path
+) -> None:
+    """Of 30 kWh in two hours the battery moves 5: a peak of 15 kW in the place of 20."""
+    sign = 1 if goal.startswith("minimize") else -1
+    found = stated(tmp_path, PEAK.replace("GOAL", goal))
+    assert optimum(found, tmp_path) == pytest.approx(sign * (3 + 5 * 15 + 0.01 * 5))
+    document = json.loads(found.to_json())
+    patch = document["core_model_elements"]["report"]["cases"][0]["patch"]
+    bare = Blueprint.from_dict(patched(document, patch))
+    assert optimum(bare, tmp_path) == pytest.approx(sign * (3 + 5 * 20))
+    again = stated(tmp_path, Site.of(found).to_yaml())
+    assert optimum(again, tmp_path) == optimum(found, tmp_path)
+
+
 @pytest.mark.parametrize("minus", ["cost - 0.3", "cost -0.3", "cost + -0.3", "cost\n  - 0.3"])
 def test_what_is_left_at_the_end_is_worth_what_the_goal_says(tmp_path: Path, minus: str) -> None:
     """At 0.3 EUR/kWh the store is filled by energy that costs less, and no sign is held false."""
@@ -422,3 +461,39 @@ goal: {{minimize: cost}}
         made = certify(text, plan, found, folder=tmp_path, name="site")
         assert made.verdict == verdict, made.levels
         assert (made.levels["physics"]["status"] == "fail") == (verdict == "violated")
+
+
+NETWORK = """\
+horizon: {step: 1 h}
+components:
+  grid: {model: grid, bus: power, import_price: 0.3 EUR/kWh}
+  pump: {model: heat_pump, bus: power, heat_bus: heat, rated_capacity: 12 kW, cop: 3}
+  house:
+    model: rc_network
+    heat_bus: heat
+    nodes: {air: {capacity: 2 kWh/K, initial_temperature: 20 degC}}
+    links: {wall: {one: air, other: out, conductance: 100 W/K}}
+    boundaries: {out: "day.csv#air - 1 K"}
+    heat: {air: [0.5 kW, 1 kW, 0 W]}
+    heated: {air: 10 kW}
+    comfort: {air: {low: 20 degC, high: 20 degC}}
+goal: {minimize: cost}
+"""
+
+
+def test_a_network_takes_series_and_its_plant_file_keeps_them(tmp_path: Path) -> None:
+    """Held at 20 degC it needs what it loses: 0.1 kW/K, less the gains."""
+    air = [-4.0, 1.0, 6.0]
+    found = stated(tmp_path, NETWORK, day_csv=series(air, 60, "air [degC]"))
+    needed = sum(
+        0.1 * (20 - (outside - 1)) - gain for outside, gain in zip(air, (0.5, 1, 0), strict=True)
+    )
+    assert optimum(found, tmp_path) == pytest.approx(0.3 * needed / 3)
+    written = Site.of(found).to_yaml()
+    assert "day.csv#air" in written
+    assert optimum(stated(tmp_path, written), tmp_path) == pytest.approx(0.3 * needed / 3)
+
+
+def test_a_network_says_what_is_wrong_with_its_series(tmp_path: Path) -> None:
+    with pytest.raises(PlantError, match=r"plant.yaml:10:23: house.boundaries.out: .*'sky'"):
+        stated(tmp_path, NETWORK.replace("#air", "#sky"), day_csv=series([1.0], 60, "air [degC]"))

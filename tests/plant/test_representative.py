@@ -153,3 +153,40 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, old: str, new: str, words:
     assert old in PLANT
     with pytest.raises(Exception, match=words):
         read_plant(problem(tmp_path, PLANT.replace(old, new, 1), days_csv=DAYS))
+
+
+HEAT = """\
+kind,price [EUR/kWh],heat [kW],air [degC]
+Winter,0.3,80,-5
+Winter,0.2,60,0
+Übergang,0.25,30,8
+Übergang,0.15,20,14
+"""
+PUMP = """\
+horizon:
+  start: "00:00"
+  step: 12 h
+  periods: 2
+  representative: {column: kind, weights: {Winter: 150, Übergang: 215}}
+components:
+  grid: {model: grid, bus: power, import_price: kinds.csv#price}
+  hall: {model: load, bus: heat, power: kinds.csv#heat}
+  pump: {model: heat_pump, bus: power, heat_bus: heat, rated_capacity: 100 kW,
+    carnot_fraction: 0.4, source_temperature: kinds.csv#air, sink_temperature: 45 degC}
+goal: {minimize: cost}
+"""
+
+
+def test_what_is_computed_from_the_weather_differs_by_horizon(tmp_path: Path) -> None:
+    """A horizon may have a name that is no ASCII, and plan and execution take its own air."""
+    (tmp_path / "plant.yaml").write_text(PUMP, encoding="utf-8")
+    (tmp_path / "kinds.csv").write_text(HEAT, encoding="utf-8")
+    rows = [(150, 0.3, 80, -5), (150, 0.2, 60, 0), (215, 0.25, 30, 8), (215, 0.15, 20, 14)]
+    cost = sum(
+        weight * 12 * price * heat * (45 - air) / (0.4 * 318.15)
+        for weight, price, heat, air in rows
+    )
+    path, out = str(tmp_path / "plant.yaml"), str(tmp_path / "out")
+    found = answer(invoke("run", path, "--out", out, "--json"))
+    assert found["verdict"] == "certified"
+    assert found["objective"]["value"] == pytest.approx(cost)

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 
 from engiagent.blueprint.document import Blueprint
 from engiagent.units.unit import parse_unit
@@ -341,3 +341,48 @@ def test_every_convex_quadratic_objective_is_bounded_with_its_products(off: floa
     assert certificate.levels["optimality"]["status"] == "pass"
     assert certificate.objective is not None
     assert certificate.objective["value"] == pytest.approx(2 + 2 * off)
+
+
+TENTHS = st.integers(-5, 5).map(lambda n: n / 10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    buys=TENTHS,
+    sells=TENTHS | st.none(),
+    keeps=TENTHS,
+    least=st.sampled_from([0, 1.3, 7]),
+    both=st.sampled_from([None, 3.7, 12]),
+)
+def test_two_open_columns_are_bounded_by_one_another_only_where_that_is_right(
+    buys: float, sells: float | None, keeps: float, least: float, both: float | None
+) -> None:
+    """A grid without limits, at one price or two, with a least import or a limit of both ways."""
+    sells = buys if sells is None else sells
+    ways = [{"name": name, "lower": 0} for name in ("buy", "sell")]
+    store = {"name": "fill", "lower": -3, "upper": 5}
+    rows = ["buy - sell == fill + 0.7", *([f"buy >= {least}"] if least else [])]
+    rows += [f"buy + sell <= {both}"] if both else []
+    goal = f"{buys}*buy - {sells}*sell - {keeps}*fill"
+    constraints = [{"constraint_id": f"C{k}", "expression": r} for k, r in enumerate(rows)]
+    plan = document([*ways, store], constraints, {"sense": "minimize", "expression": goal})
+    true = linprog(
+        [buys, -sells, -keeps],
+        A_ub=[[1, 1, 0]] if both else None,
+        b_ub=[both] if both else None,
+        A_eq=[[1, -1, -1]],
+        b_eq=[0.7],
+        bounds=[(least, None), (0, None), (-3, 5)],
+    )
+    point = {"buy": max(least, 1.0), "sell": max(least, 1.0) - 1, "fill": 0.3}
+    series = {
+        name: Series(name, np.array(value), parse_unit("1"), ()) for name, value in point.items()
+    }
+    bench = Bench(Declarations(plan.core, None), series)
+    found = relaxed_bound(programme_of(bench, plan.core, evaluate_declared(bench, plan.core)))
+    if true.status == 3:  # unbounded
+        assert found.value is None
+    elif true.status == 0:
+        assert found.value is None or found.value <= true.fun + 1e-9
+        if buys >= sells and not least:
+            assert found.value == pytest.approx(true.fun, abs=1e-6)

@@ -167,6 +167,40 @@ def implied_ends(
     return np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
 
 
+def netted_ends(
+    goal: Form, rows: Form, equal: Bools, bent: Ints, lower: Floats, upper: Floats
+) -> Floats:
+    """Return the upper bounds of all columns, finite ones for pairs of which one may be 0.
+
+    Where two columns from 0 up, as import and export of a grid, may be lessened alike at no cost
+    and without breaking a row, some optimum has one at 0; the other is what an equation leaves.
+    ``goal``: what is minimised. ``bent``: columns of functions. Others as :func:`implied_ends`.
+    """
+    candidate = (lower == 0.0) & np.isinf(upper)
+    candidate[bent] = False
+    both = rows.matrix[:, candidate]
+    both.eliminate_zeros()
+    cancels = np.asarray(both.sum(axis=1)).reshape(-1) == 0
+    chosen = np.flatnonzero(equal & cancels & (np.diff(both.indptr) == 2))
+    pairs = np.flatnonzero(candidate)[both[chosen].indices.reshape(-1, 2)]
+    matrix = rows.matrix.tocsc()
+    lessened = (matrix[:, pairs[:, 0]] + matrix[:, pairs[:, 1]]).tocoo()
+    breaks = (lessened.data < 0) | (equal[lessened.row] & (lessened.data != 0))
+    allowed = np.bincount(lessened.col[breaks], minlength=len(pairs)) == 0
+    allowed &= np.asarray(goal.matrix.toarray()).reshape(-1)[pairs].sum(axis=1) >= 0
+    chosen, pairs = chosen[allowed], pairs[allowed]
+    rest, factors = rows.matrix[chosen], np.asarray(rows.matrix[chosen, pairs[:, 0]]).reshape(-1)
+    owner = np.repeat(np.arange(chosen.size), np.diff(rest.indptr))
+    rest.data[(rest.indices[:, None] == pairs[owner]).any(axis=1)] = 0.0
+    rest.eliminate_zeros()
+    left = Form(rest, rows.constant[chosen], rows.error[chosen]).interval(lower, upper)
+    found = upper.copy()
+    for column, factor in ((pairs[:, 0], factors), (pairs[:, 1], -factors)):
+        most = np.maximum(-left[0] / factor, -left[1] / factor)
+        found[column] = np.minimum(found[column], np.maximum(0.0, most) * (1 + WIDER))
+    return found
+
+
 def _tighten(
     terms: list[tuple[int, float]],
     row_low: float,

@@ -21,7 +21,7 @@ from engiagent.verify import arithmetic, values
 from engiagent.verify.documents import Bench
 from engiagent.verify.frames import Bools, EvaluationError
 from engiagent.verify.levels.algebra import DualBound, Proof, Row, rows_of
-from engiagent.verify.levels.forms import Columns, Form, implied_ends, stacked, widened
+from engiagent.verify.levels.forms import Columns, Form, implied_ends, netted_ends, stacked, widened
 from engiagent.verify.levels.goals import Objective
 from engiagent.verify.levels.minorants import blocks_of, pieces_of, resized
 from engiagent.verify.levels.relaxed import Proposer, Relaxation, proven_bound, weights_of
@@ -259,6 +259,9 @@ def _built(
         order = np.concatenate([np.zeros(0, int), *(np.arange(size) for size in sizes)])
         walked = below.take(plain), exactly[plain], order[plain]
         limits = np.stack(implied_ends(*walked, columns.point, *limits))
+        inner = [part for v in atoms for part in (v.atom.parents if v.atom else ())]
+        bent = columns.form(*inner).matrix.indices
+        limits[1] = netted_ends(columns.form(goal), below, exactly, bent, *limits)
     open_ = tuple(name for name, span in spans.items() if not np.isfinite(limits[:, span]).all())
     form, blocks, limits, wide = blocks_of(columns, atoms, goal, below, limits)
     whole = np.append(whole, np.zeros(limits.shape[1] - whole.size))

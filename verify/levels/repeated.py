@@ -65,7 +65,7 @@ def _parameters(component: ComponentDef) -> Mapping[str, Any]:
 
 def _bare(place: Placement, chosen: Mapping[str, str], core: Core) -> dict[str, str]:
     """Return what stands for the indices of a unit, and for parameters that vary with them."""
-    labels = {member: repr(label) for member, label in chosen.items()}
+    labels = {member: ascii(label) for member, label in chosen.items()}  # formulas are ASCII
     result = {name: labels[member] for name, member in place.over}
     for parameter in core.parameters:
         members = [parse_binder(b).set if " in " in b else b for b in parameter.index]
