@@ -91,6 +91,13 @@ def test_the_cheapest_rate_comes_first(tmp_path: Path) -> None:
     found = called(tmp_path, "tariff_compare", **asked)
     assert found["cheapest"] == "b.json"
     assert found["saves"] == pytest.approx(0.1 * 5 * 744)
+    # Of several rates the one that cannot be billed is named.
+    (tmp_path / "b.json").write_text(json.dumps({"dgrules": "Buy All Sell All"}), "utf-8")
+    seen = Session(tmp_path).call("tariff_compare", asked)
+    assert str(seen.content["error"]).startswith("b.json: dgrules is 'Buy All Sell All'")
+    (tmp_path / "b.json").write_text(json.dumps({"fixedmonthlycharge": 9}), "utf-8")
+    free = called(tmp_path, "tariff_bill", rate="b.json", load=column, zone="UTC")
+    assert free["assumptions"] == ["energy costs nothing: the rate has no energyratestructure"]
 
 
 def test_both_forms_of_an_agreement_give_the_seller_the_strike(tmp_path: Path) -> None:
