@@ -13,8 +13,10 @@ linear: q and f are empty then.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +44,16 @@ class Coordinate:
     def size(self) -> int:
         """How many labels there are."""
         return len(self.values)
+
+    def label(self, place: int) -> str:
+        """Return a label for people, a stamp by the clock of its zone."""
+        value = self.values[place]
+        if not isinstance(value, np.datetime64):
+            return str(value)
+        stamp: datetime = value.astype("datetime64[s]").item()
+        if self.zone is not None:
+            stamp = stamp.replace(tzinfo=UTC).astimezone(ZoneInfo(self.zone))
+        return stamp.isoformat(timespec="seconds" if stamp.second else "minutes")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -23,6 +23,7 @@ from engiagent.formulations.program import (
     NO_PRODUCTS,
     Block,
     Bools,
+    Coordinate,
     Program,
     RowBlock,
 )
@@ -106,11 +107,13 @@ def in_words(program: Program, seconds: float = 10.0) -> str:
     conflict, said = irreducible_set(program, seconds=seconds), []
     for member in () if conflict is None else conflict.members:
         family, end = member.family, {"lower": "lowest ", "upper": "highest "}
-        labels = [program.coordinates[name].values for name in member.sets[:1]]
-        where = ", ".join(str(values[k]) for values in labels for k in member.positions[:8])
+        axes = [program.coordinates[name] for name in member.sets]
+        places = np.transpose(np.unravel_index(member.positions[:8], member.shape or (1,)))
+        shown = (map(Coordinate.label, axes, place.tolist()) for place in places)
+        where = ", ".join(map(" ".join, shown))
         where += ", …" * (len(member.positions) > 8)
         bound = family.kind == "bound"
-        about = program.column_block(family.name).description if bound else family.name
+        about = (program.column_block(family.name).description if bound else None) or family.name
         said.append(f"{end.get(family.side, '')}{about}" + f" ({where})" * bool(where))
     return f"; these cannot hold together: {'; '.join(said)}" if said else ""
 

@@ -14,6 +14,7 @@ from engiagent.blueprint.periods import find_moving, with_periods
 from engiagent.blueprint.timeaxis import TimeAxis
 from engiagent.environment.building import build
 from engiagent.environment.built import RESIDUAL, Built, Flows
+from engiagent.environment.exceeding import NOTHING
 from engiagent.environment.interface import (
     Controller,
     Signal,
@@ -108,13 +109,20 @@ class Environment:
         self.number = 0
 
     def reset(self, initial: Values | None = None, seed: int = 0) -> dict[str, float]:
-        """Return to the first instant and to what is seen there; ``initial`` are states by name."""
+        """Return to the first instant and to what is seen there; ``initial`` are states by name.
+
+        Raises InputError for an unknown state, or one that cannot be, as of a store beyond full.
+        """
         given = {}
         for name, value in (initial or {}).items():
             known = self._names.get(name)
             if known is None or known.signal.role != "state":
                 states = [n for n, s in self.signals.items() if s.role == "state"]
                 raise InputError(f"there is no state {name!r}", expected=nearest(name, states))
+            low, high = known.signal.lower, known.signal.upper
+            if not (np.isfinite(value) and low - NOTHING <= value <= high + NOTHING):
+                said = f"{name} cannot be {value:g} {known.signal.unit}"
+                raise InputError(said, expected=f"{low:g} to {high:g}")
             given[str(known.reads)] = value
         self.number, self.imbalance = 0, 0.0
         self._simulation.reset(given)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NOTHING: Final = 1e-6
 """By how much a limit may be exceeded, in its unit, before that is told."""
 _SIDES: Final = {"_max": ("above", 1.0), "_min": ("below", -1.0)}
+_WARM: Final = "use_temperature"
 
 
 @dataclass(frozen=True)
@@ -68,19 +69,25 @@ def exceeded(
 ) -> Iterator[Exceeded]:
     """Yield the limits of components that a record exceeds, of quantities that it shows.
 
-    ``blueprint``: the plant over the steps of the record.
+    ``blueprint``: the plant over the steps of the record. Warm water that is drawn has to be as
+    warm as it is wanted.
     """
     core, hours, stamps = blueprint.core, hours_of(record), stamps_of(record["time"])
     plant = Plant(Bench(Declarations(core, folder), {}), dynamics_of(core, folder))
     units = [plant.of(unit) for unit in plant.units if unit.element is None]
-    for unit, slot in ((u, slot) for u in units for slot in u.parameters if slot[-4:] in _SIDES):
-        word, (side, sign) = slot[:-4], _SIDES[slot[-4:]]
+    for unit, slot in ((u, slot) for u in units for slot in u.slots):
+        word, end = ("temperature", "_min") if slot == _WARM else (slot[:-4], slot[-4:])
+        if end not in _SIDES:
+            continue
+        side, sign = _SIDES[end]
         words = (word, word.removesuffix("_power"), f"air.mean_{word}")  # that it may limit
         name = next((n for own in words for n in unit.names(own) if n in record), None)
         try:
             limit = unit.series(slot) * (unit.need("count") if "count" in unit.slots else 1.0)
+            if slot == _WARM:
+                limit = np.where(unit.series("use") > 0, limit, -np.inf)
         except EngiagentError:
-            continue  # a size that is still to be chosen
+            continue  # no limit, or a size that is still to be chosen
         if name is not None and limit.size == hours.size:
             own = unit.slots[slot].unit
             factor, shift = between(record[name].attrs["units"], own)

@@ -138,6 +138,9 @@ class Digest:
 
 def read_summary(folder: Path) -> Json:
     """Return a fleet's summary; InputError when it is none."""
+    if (folder / PLANS).is_dir() and not (folder / SUMMARY).exists():
+        expected = "to start it again with --out of this folder: what is planned stays"
+        raise InputError("the fleet was cut off before its end", str(folder), expected=expected)
     found = loads_strict(open_inside(folder, SUMMARY).decode(), str(folder / SUMMARY))
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         raise InputError("no fleet's summary", str(folder), expected=f'"schema": "{SCHEMA}"')

@@ -139,6 +139,8 @@ def _assumptions(
         yield "a credit for export counts in its own month, whose bill may be negative"
     elif energy:
         yield "power fed in is given away: the rate has no rule and no price for it"
+    if not energy:
+        yield "energy costs nothing: the rate has no energyratestructure"
     if _number(given, "fixedchargeeaaddl"):
         yield "there is one meter; fixedchargeeaaddl is not charged"
 

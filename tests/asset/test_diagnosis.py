@@ -49,6 +49,8 @@ def test_units_of_the_register_are_converted(tmp_path: Path) -> None:
     table = pd.read_csv(tmp_path / "p/history.csv")
     table["ahu1_supply [degC]"] = table["ahu1_supply [degC]"] * 1.8 + 32
     table["ahu1_valve [1]"] *= 100
+    table = table.rename(columns={"ahu1_supply [degC]": "ahu1_supply [degF]"})
+    table = table.rename(columns={"ahu1_valve [1]": "ahu1_valve [%]"})
     table.to_csv(tmp_path / "p/history.csv", index=False)
     text = (tmp_path / "p/sensors.csv").read_text("utf-8")
     text = text.replace("valve command,1,0,1", "valve command,%,0,100")

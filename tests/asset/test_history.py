@@ -229,3 +229,27 @@ def test_assets_of_one_name_are_told_apart_by_their_site(tmp_path: Path) -> None
     assert [sensor["sensor"] for sensor in found["sensors"]] == ["office_t"]
     said = refused(tmp_path, "iot_quality", sensors="sensors.csv", asset="ahu-1", site="shed")
     assert "expected ahu-1 at hall, ahu-1 at office" in said
+
+
+@pytest.mark.parametrize(
+    ("header", "unit"),
+    [("a [degF]", "degC"), ("a [K]", "degC"), ("a [W]", "kW"), ("a [%]", "1"), ("a [kW]", "")],
+)
+def test_a_header_and_a_register_that_differ_in_the_unit_are_refused(
+    tmp_path: Path, header: str, unit: str
+) -> None:
+    register = written(tmp_path, SOUND, unit=unit)
+    table = (tmp_path / "h.csv").read_text("utf-8")
+    (tmp_path / "h.csv").write_text(table.replace("time,a", f"time,{header}"), "utf-8")
+    for tool in ("iot_sensors", "iot_quality"):
+        said = refused(tmp_path, tool, **register)
+        assert said.startswith(f"h.csv: the header {header!r} and the register's unit of a differ")
+
+
+@pytest.mark.parametrize("header", ["a [degC]", "a [C]", "a [raw]", "a"])
+def test_a_header_of_the_same_unit_or_of_none_is_taken(tmp_path: Path, header: str) -> None:
+    register = written(tmp_path, SOUND)
+    table = (tmp_path / "h.csv").read_text("utf-8")
+    (tmp_path / "h.csv").write_text(table.replace("time,a", f"time,{header}"), "utf-8")
+    (found,) = called(tmp_path, "iot_sensors", **register)["sensors"]
+    assert (found["good"], found["latest"]) == (24, SOUND[-1])

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from engiagent.errors import InputError
-from engiagent.tools.asset.series import changes, conformal_width
+from engiagent.tools.asset.series import changes, conformal_width, shift
 from engiagent.tools.asset.synthetic import SIZES, simulated
 from tests.asset.test_history import called, refused, written
 
@@ -98,6 +99,33 @@ def test_partitions_are_the_best_of_all_with_one_change(seed: int) -> None:
         for k in range(2, 39)
     ]
     assert found == [2 + int(np.argmin(costs))]
+
+
+def days_that_are_alike(rng: np.random.Generator, count: int, alike: float) -> np.ndarray:
+    found = rng.normal(size=count)
+    found[1:] *= np.sqrt(1 - alike**2)
+    for day in range(1, count):
+        found[day] += alike * found[day - 1]
+    return found
+
+
+@pytest.mark.parametrize(("alike", "least"), [(0.0, 0.88), (0.3, 0.85), (0.6, 0.83), (0.8, 0.81)])
+def test_intervals_of_a_drift_hold_nearly_as_often_as_stated_where_days_are_alike(
+    alike: float, least: float
+) -> None:
+    rng, held = np.random.default_rng(1), []
+    for _ in range(1500):
+        days = days_that_are_alike(rng, 64, alike)
+        by, spread, freedom = shift(days[:50], days[50:])
+        held.append(abs(by) <= stats.t.ppf(0.95, freedom) * spread)
+    assert least <= np.mean(held) <= 0.95  # stated: 0.9
+
+
+@pytest.mark.parametrize(("alike", "most"), [(0.0, 0.05), (0.3, 0.12), (0.6, 0.3)])
+def test_days_that_wander_by_chance_are_rarely_a_change(alike: float, most: float) -> None:
+    rng = np.random.default_rng(1)
+    alarms = [bool(changes(days_that_are_alike(rng, 200, alike), 5)[0]) for _ in range(100)]
+    assert np.mean(alarms) <= most
 
 
 def test_changes_that_are_left_out_are_noted_and_means_are_those_of_the_segments(

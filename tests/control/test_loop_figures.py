@@ -128,6 +128,27 @@ goal: {minimize: cost}
     assert item["hours"] == (shown < 45).sum()
 
 
+def test_warm_water_that_is_drawn_colder_than_wanted_is_told(tmp_path: Path) -> None:
+    """The draws of the last hours take 0.05 kg/s from 10 to 45 degC out of 172 kg of water."""
+    (tmp_path / "tank.yaml").write_text("""title: Tank
+horizon: {start: 2026-01-10, step: 1 h, periods: 8}
+components:
+  grid: {model: grid, bus: power, import_price: 0.3 EUR/kWh}
+  pump: {model: heat_pump, bus: power, heat_bus: heat, rated_capacity: 5 kW, cop: 3}
+  tank: {model: hot_water_tank, heat_bus: heat, mass: 172 kg, initial_temperature: 50 degC,
+         use: [0 kg/s, 0 kg/s, 0 kg/s, 0 kg/s, 0.05 kg/s, 0.05 kg/s, 0 kg/s, 0 kg/s],
+         use_temperature: 45 degC}
+goal: {minimize: cost}
+""")
+    found, _ = called("simulate", tmp_path / "tank.yaml", "--out", tmp_path / "out")
+    below = {item["limit"]: item for item in found["exceeded"]}
+    fall = 0.05 * 35 * 3600 / 172  # K in an hour
+    wanted, frozen = below["tank.use_temperature"], below["tank.temperature_min"]
+    assert wanted["most"] == pytest.approx(45 - (50 - 2 * fall))
+    assert (wanted["hours"], frozen["hours"]) == (2, 3)  # nothing is drawn in the last two
+    assert frozen["most"] == pytest.approx(2 * fall - 50)  # water does not cool below 0 degC
+
+
 @pytest.mark.parametrize("area", ["0 m2", "192 m", "much"])
 def test_what_is_no_floor_area_is_refused(site: Path, tmp_path: Path, area: str) -> None:
     given = ["control", str(site), "--steps", "2", "--floor-area", area]

@@ -542,6 +542,14 @@ def test_controllers_and_disturbances_are_reset_as_plants_are(quarter: Environme
         assert not other[name].equals(first[name])
 
 
+@pytest.mark.parametrize("content", [-1.0, 50.1, np.nan, np.inf])
+def test_a_store_cannot_start_beyond_what_it_holds(quarter: Environment, content: float) -> None:
+    quarter.initialize(900)
+    with pytest.raises(InputError, match=r"battery\.state_of_charge cannot be .* 0 to 50"):
+        quarter.reset({"battery.state_of_charge": content})
+    assert quarter.reset({"battery.state_of_charge": 50.0})["battery.state_of_charge"] == 50.0
+
+
 class Forgetful:
     def initialize(self, seconds: float) -> None: ...
     def step(self, now: Moment) -> None: ...

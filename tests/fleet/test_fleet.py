@@ -222,6 +222,9 @@ def test_what_is_forged_is_found(tmp_path: Path, forged: str) -> None:
         (out / SUMMARY).write_text(json.dumps(stated))
         assert verify_fleet(out)[0] == "the seal of the summary"
         assert "objective" in verify_fleet(out)[1]
+        (out / SUMMARY).unlink()  # as after a kill
+        with pytest.raises(InputError, match="cut off before its end"):
+            verify_fleet(out)
         return
     change: Any = {
         "grid_import": lambda v: [x + 5 for x in v],

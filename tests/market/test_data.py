@@ -48,6 +48,29 @@ def test_files_of_the_session_are_tables(tmp_path: Path) -> None:
     assert found["rows"] == [{"total": 8}]
 
 
+def test_files_of_like_names_are_tables_of_their_own(tmp_path: Path) -> None:
+    for file, power in (("a-b.csv", 3), ("a_b.csv", 5), ("A.B.csv", 7), ("de_2019.csv", 9)):
+        (tmp_path / file).write_text(f"time,kW\n2019-01-01,{power}\n", "utf-8")
+    tables = {t["file"]: t["table"] for t in called(tmp_path, "market_schema")["tables"]}
+    assert len({name.casefold() for name in tables.values()}) == len(tables) == 5
+    for file, power in (("a-b.csv", 3), ("a_b.csv", 5), ("A.B.csv", 7), ("de_2019.csv", 9)):
+        name = tables[file].upper()  # of SQL, which does not tell capitals apart
+        found = called(tmp_path, "market_query", sql=f"SELECT kW FROM {name}")
+        assert found["rows"] == [{"kW": power}]
+        assert file in {table["file"] for table in found["tables"]}
+    assert tables["de_2019"] == "de_2019"
+
+
+def test_no_column_of_an_answer_hides_another(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time,price\n2019-01-01,3\n", "utf-8")
+    (tmp_path / "b.csv").write_text("time,price\n2019-01-01,5\n", "utf-8")
+    join = "FROM a JOIN b ON a.time = b.time"
+    seen = Session(tmp_path).call("market_query", {"sql": f"SELECT a.price, b.price {join}"})
+    assert "two columns are called price; name them with AS" in seen.content["error"]
+    sql = f"SELECT a.price AS one, b.price AS two {join}"
+    assert called(tmp_path, "market_query", sql=sql)["rows"] == [{"one": 3, "two": 5}]
+
+
 ATTACKS = {
     "a file of the system": "SELECT * FROM read_csv('/etc/passwd')",
     "a file by its name": "FROM '/etc/passwd'",

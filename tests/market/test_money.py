@@ -91,6 +91,13 @@ def test_the_cheapest_rate_comes_first(tmp_path: Path) -> None:
     found = called(tmp_path, "tariff_compare", **asked)
     assert found["cheapest"] == "b.json"
     assert found["saves"] == pytest.approx(0.1 * 5 * 744)
+    # Of several rates the one that cannot be billed is named.
+    (tmp_path / "b.json").write_text(json.dumps({"dgrules": "Buy All Sell All"}), "utf-8")
+    seen = Session(tmp_path).call("tariff_compare", asked)
+    assert str(seen.content["error"]).startswith("b.json: dgrules is 'Buy All Sell All'")
+    (tmp_path / "b.json").write_text(json.dumps({"fixedmonthlycharge": 9}), "utf-8")
+    free = called(tmp_path, "tariff_bill", rate="b.json", load=column, zone="UTC")
+    assert free["assumptions"] == ["energy costs nothing: the rate has no energyratestructure"]
 
 
 def test_both_forms_of_an_agreement_give_the_seller_the_strike(tmp_path: Path) -> None:
@@ -223,3 +230,31 @@ def test_a_turbine_yields_what_windpowerlib_says(tmp_path: Path) -> None:
     own = {"weather": "w.csv", "curve": ["3=0", "12=900", "25=900"], "hub_height": 80}
     lossy = called(tmp_path, "wind_yield", losses=0.1, **own)["energy_mwh"]
     assert lossy == pytest.approx(0.9 * called(tmp_path, "wind_yield", **own)["energy_mwh"])
+
+
+def test_a_yield_is_of_a_whole_year_with_or_without_a_leap_day(tmp_path: Path) -> None:
+    head, rows = WEATHER.read_text("utf-8").splitlines()[:2], []
+    for row in WEATHER.read_text("utf-8").splitlines()[2:]:
+        rows.append(row)
+        if row.startswith("02/28/") and ",24:00," in row:
+            day = [r for r in rows if r.startswith("02/28/")]
+            rows += [r.replace("02/28/", "02/29/") for r in day]
+    for name, kept in (("leap.csv", rows), ("part.csv", rows[:5000])):
+        (tmp_path / name).write_text("\n".join([*head, *kept]) + "\n", "utf-8")
+    shutil.copy(WEATHER, tmp_path / "w.csv")
+    sun = {"dc_capacity": 100.0, "tilt": 30, "azimuth": 180}
+    wind = {"curve": ["3=0", "12=900", "25=900"], "hub_height": 80}
+    for tool, asked in (("pv_yield", sun), ("wind_yield", wind)):
+        seen = Session(tmp_path).call(tool, {**asked, "weather": "part.csv"})
+        assert "part.csv: the weather is of 5000 hours" in seen.content["error"]
+        usual = called(tmp_path, tool, weather="w.csv", file=f"{tool}.csv", **asked)
+        leap = called(tmp_path, tool, weather="leap.csv", file=f"{tool}_leap.csv", **asked)
+        power = pd.read_csv(tmp_path / f"{tool}.csv").iloc[:, 1]
+        more = power[58 * 24 : 59 * 24].sum() / 1e3  # the day that comes twice, about a day later
+        assert leap["energy_mwh"] - usual["energy_mwh"] == pytest.approx(more, rel=0.05, abs=0.05)
+        whole = called(tmp_path, "market_resample", series=f"{tool}_leap.csv#power", to="year")
+        assert whole["starts"] == ["2000"]
+    seen = Session(tmp_path).call(
+        "wind_yield", {**wind, "weather": "w.csv", "curve": ["3=0", "3=9"]}
+    )
+    assert "3 stands twice" in seen.content["error"]

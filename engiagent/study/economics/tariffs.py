@@ -390,8 +390,8 @@ def read_urdb(path: Path | str) -> Tariff:
         raise InputError("no text in UTF-8", where.name) from None
     try:
         return from_urdb(rate)
-    except ParameterError:
-        raise
+    except ParameterError as error:
+        raise ParameterError(f"{where.name}: {error}") from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"this is no rate of the database: {error}", where.name) from None
 

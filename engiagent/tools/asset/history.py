@@ -241,6 +241,12 @@ def history_of(root: Path, sensor: Sensor) -> History:
         raise InputError(said, found=sensor.data, expected="plant.csv#supply")
     table = _table(inside(root, file), column)
     cells = table.column(column)
+    with suppress(UnitError):  # what is no unit says nothing
+        own = sensor.unit
+        header = parse_unit(cells.unit_text) if cells.unit_text else own
+        if (header.dimension, header.factor, header.zero) != (own.dimension, own.factor, own.zero):
+            said = f"the header {cells.header!r} and the register's unit of {sensor.name} differ"
+            raise InputError(said, file, found=str(own), expected=str(header))
     time = next((c for c in table.columns.values() if looks_like_time(c)), None)
     if time is None:
         expected = "a column as 2023-01-01T00:00"

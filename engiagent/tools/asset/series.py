@@ -25,7 +25,7 @@ from engiagent.tools.registry import Json, Outcome, State
 _DAY: Final = 24.0
 _MOST_PERIODS: Final = 1_000_000
 _LEAST_CALIBRATED: Final = 30
-_WEEK: Final = 8
+_WEEK: Final = 7
 _FEWEST: Final = 10  # days of a reference
 
 
@@ -198,14 +198,15 @@ def changes(values: Floats, most: int) -> tuple[list[int], int]:
     """Return where means change: the least squares of segments plus 3 ln n of the noise for each.
 
     And how many changes are left out: neighbours are merged that raise the squares least.
-    Optimal partitioning (Jackson et al. 2005, doi:10.1109/LSP.2001.838216); the noise is the median
-    absolute difference of neighbours, which changes do not widen.
+    Optimal partitioning (Jackson et al. 2005, doi:10.1109/LSP.2001.838216). The noise is that of
+    means of a first-order autoregression, from median absolute differences of neighbours and of
+    those two apart, which changes do not widen: where neighbours are alike, means wander by chance.
     """
     count = len(values)
-    noise = float(np.median(np.abs(np.diff(values)))) / (0.6745 * np.sqrt(2))
-    if noise == 0:
-        noise = float(np.std(np.diff(values))) / np.sqrt(2) or 1.0
-    penalty = 3 * np.log(count) * noise**2
+    near, far = (np.median(np.abs(values[k:] - values[:-k])) / 0.6745 for k in (1, 2))
+    near = float(near or np.std(np.diff(values)) or np.sqrt(2))
+    alike = min(max(float(far / near) ** 2 - 1, 0.0), 0.8)  # more cannot be told from few
+    penalty = 3 * np.log(count) * near**2 / 2 * (1 + alike) / (1 - alike) ** 2
     sums, squares = (
         np.r_[0.0, np.cumsum(v)] for v in (values - values.mean(), (values - values.mean()) ** 2)
     )
@@ -279,15 +280,24 @@ def residuals(
 def shift(before: Floats, after: Floats) -> tuple[float, float, float]:
     """Return the difference of two means of days, its standard deviation and degrees of freedom.
 
-    Neighbouring days are alike: the variance counts covariances of days up to a week apart, as
-    they were before (Newey and West 1987, doi:10.2307/1913610).
+    Neighbouring days are alike: the variance of both means counts correlations of days up to a week
+    apart, as they were before, with flat-top weights (Politis and Romano 1995,
+    doi:10.1111/j.1467-9892.1995.tb00223.x). These are freed of what the mean of so few days takes
+    off them: the share that it has of the variance, which is found with them.
     """
-    rest = before - before.mean()
-    lags = np.arange(1, min(_WEEK, len(rest)))
+    count, rest = len(before), before - before.mean()
+    lags = np.arange(1, min(_WEEK, count))
+    weights = np.minimum(2 * (1 - lags / _WEEK), 1)
     alike = np.array([rest[k:] @ rest[:-k] for k in lags]) / ((rest @ rest) or 1.0)
-    wider = max(1.0, 1 + 2 * float((1 - lags / _WEEK) @ alike))
-    spread = np.sqrt(wider * before.var(ddof=1) * (1 / len(before) + 1 / len(after)))
-    return float(after.mean() - before.mean()), float(spread), max(len(rest) / wider - 1, 1.0)
+    alike *= count / (count - lags)
+    part = float(weights @ alike)
+    wider = (1 + 2 * part) / max(1 + 2 * (part - weights.sum()) / count, 0.25)
+    wider = min(max(wider, 1.0), count / 2)
+    alike = weights * (alike * (1 - wider / count) + wider / count)
+    later = max(1.0, 1 + 2 * float(np.maximum(1 - lags / len(after), 0) @ alike))
+    variance = float(rest @ rest) / (count - wider)
+    spread = np.sqrt(variance * (wider / count + later / len(after)))
+    return float(after.mean() - before.mean()), float(spread), max(count / wider - 1, 1.0)
 
 
 @iot.asset_tool(

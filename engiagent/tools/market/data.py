@@ -80,7 +80,10 @@ def _tables(root: Path) -> dict[str, str]:
     found = {name: name for name in SHIPPED}
     for file in files_below(root, "."):
         if file.endswith(_SUFFIXES):
-            found[re.sub(r"\W", "_", file.rpartition(".")[0])] = file
+            name = re.sub(r"\W", "_", file.rpartition(".")[0])
+            while name.casefold() in map(str.casefold, found):  # as a-b.csv beside a_b.csv
+                name += "_2"
+            found[name] = file
     return found
 
 
@@ -139,7 +142,7 @@ def market_query(state: State, given: Json) -> Outcome:
     """Answer one SELECT over the tables, in DuckDB's SQL; columns with units need double quotes."""
     sql, most, seconds = given["sql"], given.get("rows", 200), given.get("time_limit", 10.0)
     known = _tables(state.root)
-    tables = {n: f for n, f in known.items() if re.search(rf"\b{re.escape(n)}\b", sql)}
+    tables = {n: f for n, f in known.items() if re.search(rf"(?i)\b{re.escape(n)}\b", sql)}
     request = {"tables": _paths(state.root, tables), "sql": sql, "rows": most}
     command = [sys.executable, "-I", str(Path(__file__).with_name("querying.py"))]
     try:

@@ -55,6 +55,8 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
             return {"error": f"a query is one SELECT, not {', '.join(kinds) or 'nothing'}"}
         found = con.execute(request["sql"])
         columns = [str(part[0]) for part in found.description or ()]
+        if twice := sorted({name for name in columns if columns.count(name) > 1}):
+            return {"error": f"two columns are called {', '.join(twice)}; name them with AS"}
         rows = found.fetchmany(request["rows"] + 1)
     except (duckdb.Error, ValueError, MemoryError) as error:
         return {"error": str(error).partition("\n")[0] or "it takes too much memory"}

@@ -4,6 +4,7 @@ An hour of a weather file is a mean over it (radiation) or was read at its end (
 the sun stands where it does in the middle of the hour.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -23,8 +24,8 @@ from engiagent.tools.registry import Json, Outcome, State, tool
 from engiagent.tools.site.arguments import entries, stated
 
 GROUP: Final = "market"
-_YEAR: Final = 2001
-"""Of the stamps: a typical year has no leap day."""
+_YEARS: Final[Mapping[int, int]] = {8760: 2001, 8784: 2000}
+"""Of the stamps by hours of the file: a year without a leap day, as typical ones are, or with."""
 _MEASURED: Final = 10.0
 """Height of the wind of weather files. [m]"""
 _GAS: Final = 287.05  # of dry air. [J/(kg K)]
@@ -41,6 +42,8 @@ def _weather(state: State, file: str, *names: str) -> tuple[Weather, Json, list[
     path = inside(state.root, file)
     found = read_weather(path)
     columns = [found.column(name) for name in names]
+    if (hours := len(found.hour)) not in _YEARS:
+        raise InputError(f"the weather is of {hours} hours", file, expected="a whole year")
     for name, values in zip(names, columns, strict=True):
         if not np.isfinite(values).all():
             hour = int(np.argmin(np.isfinite(values))) + 1
@@ -85,7 +88,12 @@ def _light(weather: Weather, columns: list[Floats], given: Json) -> Floats:
     except ImportError:
         raise _missing("pvlib") from None
     local = pd.to_datetime(
-        {"year": _YEAR, "month": weather.month, "day": weather.day, "hour": weather.hour}
+        {
+            "year": _YEARS[len(weather.hour)],
+            "month": weather.month,
+            "day": weather.day,
+            "hour": weather.hour,
+        }
     )
     middle = pd.DatetimeIndex(local + pd.Timedelta(hours=0.5 - weather.offset), tz="UTC")
     sun = pvlib.solarposition.get_solarposition(middle, weather.latitude, weather.longitude)
@@ -167,8 +175,9 @@ def _yielded(
     hours = energy * 1e3 / rated
     artefacts: tuple[str, ...] = ()
     if "file" in given:
+        year = _YEARS[len(power)]
         stamps = (
-            f"{_YEAR}-{month:02d}-{day:02d}T{hour:02d}:00"
+            f"{year}-{month:02d}-{day:02d}T{hour:02d}:00"
             for month, day, hour in zip(weather.month, weather.day, weather.hour, strict=True)
         )
         rows = zip(stamps, map(float, power), strict=True)

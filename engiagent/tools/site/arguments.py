@@ -71,9 +71,13 @@ def _argument(line: str) -> Argument:
 
 
 def entries(given: Sequence[str] | None) -> dict[str, str]:
-    """Return NAME=VALUE entries as a mapping."""
-    pairs = (text.partition("=") for text in given or ())
-    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+    """Return NAME=VALUE entries as a mapping; InputError when a name stands twice."""
+    found: dict[str, str] = {}
+    for name, _, value in (text.partition("=") for text in given or ()):
+        if (known := name.strip().lower()) in found:
+            raise InputError(f"{known} stands twice", found="; ".join(given or ()), expected="once")
+        found[known] = value.strip()
+    return found
 
 
 # -- slots of models ------------------------------------------------------------------------------
