@@ -2,9 +2,6 @@ r"""A time-varying Kalman filter: states from readings and what a plan predicts 
 
 .. math:: P' = A P A^T + Q, \quad K = P' H^T (H P' H^T + R)^{-1}, \quad
           P = (I - K H) P' (I - K H)^T + K R K^T
-
-The covariance ``P`` of what is not known is carried from step to step, so that a state which begins
-far off is found while little is known of it, however little a step adds.
 """
 
 from dataclasses import dataclass

@@ -90,9 +90,8 @@ class LinkedPlant:
         known = (name for name in disturbances if name in signals and name not in inputs)
         self._misses: dict[str, list[float]] = {name: [] for name in known}
         self.held = [name for name in shown if name not in self._read]
-        self._begins = np.zeros(len(shown))
         self._gain = np.zeros((len(shown), len(self._read)))
-        self._filter = self._kalman(shown)
+        self._filter: Kalman | None = None
         self.rows: list[Values] = []
         self.sent: list[Values] = []
         plant.initialize(runner.horizon.hours * 3600.0)
@@ -107,12 +106,7 @@ class LinkedPlant:
         """Return the states at its start, by parameter: what it does not show is the plan's own."""
         seen, found = self.plant.reset(), {}
         self.rows, self.sent = [seen], []
-        if self._filter is not None:
-            # What is read is off by its noise, and the rest as far as the plan's beginning may be.
-            sizes = dict(zip(self._units, self._begins, strict=True))
-            noise = zip(self._read, np.diag(self._filter.noise), strict=True)
-            sizes |= {name: size for name, size in noise if name in seen}
-            self._filter.spread = np.diag([*sizes.values()])
+        self._filter = self._kalman(list(self._units), seen)
         for parameter, names, _ in self._states.values():
             values = np.array(own[parameter], dtype=np.float64)
             for k, name in enumerate(names):
@@ -195,13 +189,12 @@ class LinkedPlant:
         own, wanted = (str(parse_unit(u or "1").difference()) for u in (size[1], self._units[name]))
         return size[0] if size[1] is None else _converted(size[0], own, wanted, name)
 
-    def _kalman(self, shown: list[str]) -> Kalman | None:
-        """Return the filter of all states; None where nothing is estimated."""
+    def _kalman(self, shown: list[str], seen: Values) -> Kalman | None:
+        """Return the filter of all states as it begins; None where nothing is estimated."""
         file = self.plant.file if isinstance(self.plant, Connected) else Signals()
-        stated = {"estimated": file.estimated, "initial_deviation": file.initial_deviation}
-        for key, sizes in stated.items():
-            if odd := [name for name in sizes if name not in shown]:
-                raise InputError(f"{odd[0]} in {key} is no state", expected=", ".join(shown))
+        odd = [n for n in (*file.estimated, *file.initial_deviation) if n not in shown]
+        if odd:
+            raise InputError(f"{odd[0]} is estimated and no state", expected=", ".join(shown))
         if not file.estimated and not self.held:
             return None
         read = (file.outputs.get(name, Output("")).deviation for name in self._read)
@@ -209,26 +202,23 @@ class LinkedPlant:
         try:
             step = transition(self.runner)
         except InputError:
-            if any(stated.values()):
+            if file.estimated or file.initial_deviation:
                 raise
             return None  # nobody asked, and the plan goes on as it is
         # Where nothing is known of noise a step adds as much to each state as a reading has.
         sizes = file.estimated or dict.fromkeys(shown, (max(deviations) or 1.0, None))
         added = np.diag([self._spread(n, sizes.get(n, (0.0, None))) ** 2 for n in shown])
-        # What a state may be off after a whole horizon without a reading is what it may be off at
-        # the beginning, where nothing is stated of that.
-        reached = added
+        reached = added  # in a whole horizon without a reading
         for _ in range(self.runner.horizon.size):
             reached = step @ reached @ step.T + added
-        begins = {n: self._spread(n, size) ** 2 for n, size in file.initial_deviation.items()}
-        self._begins = np.array([begins.get(n, reached[k, k]) for k, n in enumerate(shown)])
+        first = dict(zip(shown, np.sqrt(np.diag(reached)), strict=True))
+        first |= {n: self._spread(n, size) for n, size in file.initial_deviation.items()}
+        first |= {n: s for n, s in zip(self._read, deviations, strict=True) if n in seen}
         # What the plan is said to know exactly is corrected by nothing: it is taken as it is read.
         places = [shown.index(name) for name in self._read]
-        exact = [
-            k for k, size in zip(places, deviations, strict=True) if not size or not reached[k, k]
-        ]
-        noise, measures = np.diag(np.square(deviations)), np.eye(len(shown))[places]
-        return Kalman(step, added, measures, noise, exact, np.diag(self._begins))
+        exact = [k for k, r in zip(places, deviations, strict=True) if not r or not reached[k, k]]
+        noise, spread = (np.diag(np.square(s)) for s in (deviations, [*first.values()]))
+        return Kalman(step, added, np.eye(len(shown))[places], noise, exact, spread)
 
 
 def transition(runner: RecedingHorizon) -> Floats:

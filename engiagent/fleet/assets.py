@@ -142,11 +142,7 @@ class Planner:
                 text, expected = "the column has no unit", f"{item.name} [{own}]"
                 raise InputError(text, found=item.name, expected=expected)
             item = replace(item, unit="1")
-        try:
-            self.live.moved(item, 0.0)
-        except InputError as wrong:
-            wrong.found = f"{item.name} [{item.unit}]"
-            raise
+        self.live.moved(item, 0.0)
         return item
 
     def _shared(self, program: Program, name: str) -> Limit:

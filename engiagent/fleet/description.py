@@ -75,8 +75,7 @@ class Fleet:
                 raise InputError(said, given["assets"], found=headers, expected="one")
         identity = f"{of.sha256} {data} {variations} {limit}"
         one_way = any("exclusive_on" in (c.options or {}) for c in of.core.components)
-        filled = variations, given["assets"]
-        template = Template(of, folder.resolve(), *filled, limit, identity, one_way)
+        template = Template(of, folder.resolve(), variations, names.file, limit, identity, one_way)
         numbers = [column.numbers() for column in columns]
         values = np.column_stack(numbers) if numbers else np.zeros((len(names.texts()), 0))
         files |= {**data, given["assets"]: table.sha256}

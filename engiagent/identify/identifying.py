@@ -334,8 +334,8 @@ def uncertainty(found: Identified) -> dict[str, Any]:
         steps = zip(nodes, np.sqrt(np.diag(added)), strict=True)
         result["estimated"] = {f"zone.{node}.temperature": f"{k:.3g} K" for node, k in steps}
         result["deviation"] = f"{np.sqrt(sensor):.3g} K"
-        hidden = (f"zone.{node}.temperature" for node in nodes if node != ROOM)
-        result["initial_deviation"] = dict.fromkeys(hidden, f"{UNKNOWN:g} K")
+        hidden = [f"zone.{node}.temperature" for node in nodes if node != ROOM]
+        result |= {"initial_deviation": dict.fromkeys(hidden, f"{UNKNOWN:g} K")}
     return result
 
 

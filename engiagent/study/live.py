@@ -265,7 +265,8 @@ class Live:
             try:
                 scale, shift = conversion(parse_unit(variation.unit), parse_unit(own))
             except (EngiagentError, ValueError) as error:
-                raise InputError(str(error), expected=f"a unit such as {own}") from None
+                said = f"{variation.name}: {error}"
+                raise InputError(said, expected=f"a unit such as {own}") from None
             value = value * scale + shift
         return np.full(values.shape, float(value))
 

@@ -1,5 +1,6 @@
 """A state that no sensor shows is found as fast as theory says, wherever it began."""
 
+import json
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -122,10 +123,56 @@ def test_a_wall_that_is_found_keeps_the_room_warm(tmp_path: Path) -> None:
     assert cold[1] < 0.25 * cold[0]
 
 
+RECORD = {
+    "estimated": {"house.air.temperature": "0.01 K", "house.wall.temperature": "0.0005 K"},
+    "deviation": "0.05 K",
+    "initial_deviation": {"house.wall.temperature": "5 K"},
+}
+
+
+@pytest.mark.parametrize("named", ["found", "found/identified.json"])
+def test_a_record_of_identification_is_named_instead_of_numbers(tmp_path: Path, named: str) -> None:
+    (tmp_path / "found").mkdir()
+    (tmp_path / "found/identified.json").write_text(json.dumps({"uncertainty": RECORD}))
+    (tmp_path / "long.yaml").write_text(
+        SIGNALS + "initial_deviation: {house.wall.temperature: 5 K}\n"
+    )
+    long = Signals.load(tmp_path / "long.yaml")
+    own = SIGNALS.partition("estimated")[0] + f"estimated: {named}\n"
+    for output in ("{from: sensor}", "sensor"):
+        text = own.replace("{from: sensor, deviation: 0.05 K}", output)
+        (tmp_path / "short.yaml").write_text(text)
+        assert Signals.load(tmp_path / "short.yaml") == long
+    # What is stated beside it holds.
+    text = own.replace("0.05 K", "0.2 K") + "initial_deviation: {house.wall.temperature: 1 K}\n"
+    (tmp_path / "short.yaml").write_text(text)
+    stated = Signals.load(tmp_path / "short.yaml")
+    assert stated.initial_deviation == {"house.wall.temperature": (1.0, "K")}
+    assert stated.outputs["house.air.temperature"].deviation == (0.2, "K")
+    assert stated.estimated == long.estimated
+
+
+def test_a_record_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    signals = SIGNALS.partition("estimated")[0] + "estimated: record.json\n"
+    other = json.loads(json.dumps(RECORD).replace("house.wall", "zone.floor"))
+    for uncertainty, said in (
+        (other, r"zone\.floor\.temperature is estimated and no state; expected house\.air"),
+        (
+            {"disturb": ""},
+            r"signals\.yaml: this is no record of identify --error one-step; found record\.json",
+        ),
+    ):
+        (tmp_path / "record.json").write_text(json.dumps({"uncertainty": uncertainty}))
+        with pytest.raises(InputError, match=said):
+            controlled(tmp_path, signals)
+    with pytest.raises(InputError, match="nowhere"):
+        controlled(tmp_path, signals.replace("record.json", "nowhere"))
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ("{house.wal.temperature: 5 K}", "house.wal.temperature in initial_deviation is no state"),
+        ("{house.wal.temperature: 5 K}", "house.wal.temperature is estimated and no state"),
         ("{house.wall.temperature: 5 kW}", "kW and K measure different things"),
         ("5 K", "initial_deviation is no mapping"),
     ],

@@ -322,7 +322,7 @@ def test_a_bid_is_kept_by_all_and_owed_by_none_alone(tmp_path: Path, factor: flo
         (
             "battery.energy_capacity [kW]",
             "8",
-            r"^homes\.csv: .*; found battery.energy_capacity \[kW\]; expected .* kWh$",
+            r"^homes\.csv: battery\.energy_capacity: .*; expected .* kWh$",
         ),
         ("battery.energy_capacty [kWh]", "8", r"^homes\.csv: a battery has no energy_capacty"),
         ("batery.energy [kWh]", "8", r"^homes\.csv: there is no parameter batery\.energy"),

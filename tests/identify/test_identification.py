@@ -278,6 +278,9 @@ def test_the_command_writes_a_plant_that_runs(table: Callable[..., Path], tmp_pa
     assert checked(shown) == "identification"
     written = json.loads((out / "identified.json").read_text("utf-8"))
     assert written["parameters"] == shown["parameters"]
+    noise = written["uncertainty"]
+    assert noise["estimated"].keys() == {"zone.room.temperature", "zone.wall.temperature"}
+    assert noise["initial_deviation"] == {"zone.wall.temperature": "5 K"}  # the room is measured
     assert "<svg" in (out / "identified.html").read_text("utf-8")
     solution = Site.load(out / "plant.yaml").solve(progress=False)
     assert solution.certificate.verdict == "certified"

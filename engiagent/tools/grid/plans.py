@@ -147,10 +147,8 @@ def grid_hosting_capacity(state: State, given: Json) -> Outcome:
                 broken = apply(feeder, now).violations(bands, given.get("loading"))
                 if not broken or isinstance(error, InputError):
                     raise
-                said = "{kind} at {place} before anything is hosted: {value:.4g} {unit}, limit "
-                said = (said + "{limit:.4g} {unit}").format(**broken[0])
-                more = f", and {len(broken) - 1} more" if broken[1:] else ""
-                raise type(error)(f"{said}{more}; {error}") from None
+                said = "{kind} at {place} before hosting: {value:.4g} {unit}, limit {limit:.4g}"
+                raise type(error)(f"{said.format(**broken[0])}; {error}") from None
             executed = found.pop("executed")
             for name in ("power_kw", "curtailed_kw"):
                 total = sum(unit[name] for unit in found["units"])
