@@ -169,6 +169,19 @@ def test_a_schedule_is_told_how_far_it_is_from_the_best(
         assert again[name] == json.loads(found.stdout)[name]
 
 
+def test_a_schedule_of_the_same_cost_that_breaks_a_limit_reaches_no_best(depot: Path) -> None:
+    """Over one hour 60 kW go into a battery for 50 kW; all else is a best plan."""
+    into = [60.0, 40.0, *[0.0] * 22]
+    rows = [f"2025-07-01 {h:02}:00,{into[h]},{20.0 * (8 <= h < 13)}" for h in HOURS]
+    plan = depot / "mine.csv"
+    plan.write_text("\n".join(["time,battery.charge,battery.discharge", *rows]), "utf-8")
+    found = invoke("check", depot, "--solution", plan, "--json")
+    assert found.exit_code == 1
+    assert json.loads(found.stdout)["best"]["worse_by"] == pytest.approx(0, abs=1e-6)
+    assert "reaches it" not in found.stderr
+    assert "this schedule comes to the same, but does not hold" in found.stderr
+
+
 def test_a_violation_is_shown_beside_the_text(depot: Path) -> None:
     schedule(depot / "schedule.csv", charge=70, at=5)
     result = invoke("check", "sites", "--github")
