@@ -256,7 +256,8 @@ class _Plant:
             if part.connections.get("bus") in ("none", None) and "bus" in part.connections:
                 del part.connections["bus"]
             elif "bus" not in part.connections and stated - {"none"}:
-                expected = f"bus: {' or '.join(sorted(stated))}"
+                buses = " or ".join(sorted(stated - {"none"}))
+                expected = f"bus: {buses}, or bus: none for what is on no bus of electricity"
                 self.source.fault(part.key, f"{part.name} names no bus, others do", expected)
             else:
                 part.connections.setdefault("bus", BUS)
