@@ -206,3 +206,16 @@ def test_an_error_leaves_no_folder(
     Path("x.json").write_text("{", "utf-8")
     assert invoke(*command, "--out", "kept").exit_code == 2
     assert not Path("kept").exists()
+
+
+def test_cents_of_a_setting_are_of_the_currency_of_the_plant(depot: Path) -> None:
+    """At 20 ct/kWh for all hours, what the hall takes costs 0.2 of the plant's currency."""
+    problem = depot / "problem.md"
+    text = problem.read_text("utf-8").replace("site.csv#price", "0.1 USD/kWh")
+    problem.write_text(text.replace("title:", "currency: USD\ntitle:"), "utf-8")
+    ran = invoke("run", depot, "--set", "grid.import_price=20 ct/kWh", "--out", "set", "--json")
+    assert json.loads(ran.stdout)["objective"]["value"] == pytest.approx(24 * 20 * 0.2)
+    vary = ("--vary", "grid.import_price=10,20[ct/kWh]", "--out", "swept")
+    assert invoke("study", "sweep", depot, *vary).exit_code == 0
+    rows = json.loads(Path("swept/sweep.json").read_text("utf-8"))["rows"]
+    assert [row["objective"] for row in rows] == pytest.approx([48, 96])
