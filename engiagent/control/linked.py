@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engiagent.blueprint.timeaxis import TimeAxis
+from engiagent.control.filtering import Kalman
 from engiagent.control.horizon import Floats, at_stage
 from engiagent.control.runner import RecedingHorizon
 from engiagent.environment.interface import Runs, Values, between, element_name
@@ -24,8 +25,6 @@ from engiagent.units.unit import UnitError, parse_unit
 if TYPE_CHECKING:
     import xarray
 
-ITERATIONS = 2000
-"""Of the recursion of the covariance, which settles long before."""
 PLANNED = ".planned"
 """Behind the name of a state: what it is to be at the end of the period, a set point."""
 Given = Mapping[str, Any]
@@ -91,7 +90,9 @@ class LinkedPlant:
         known = (name for name in disturbances if name in signals and name not in inputs)
         self._misses: dict[str, list[float]] = {name: [] for name in known}
         self.held = [name for name in shown if name not in self._read]
-        self._gain = self._kalman(shown)
+        self._begins = np.zeros(len(shown))
+        self._gain = np.zeros((len(shown), len(self._read)))
+        self._filter = self._kalman(shown)
         self.rows: list[Values] = []
         self.sent: list[Values] = []
         plant.initialize(runner.horizon.hours * 3600.0)
@@ -106,6 +107,12 @@ class LinkedPlant:
         """Return the states at its start, by parameter: what it does not show is the plan's own."""
         seen, found = self.plant.reset(), {}
         self.rows, self.sent = [seen], []
+        if self._filter is not None:
+            # What is read is off by its noise, and the rest as far as the plan's beginning may be.
+            sizes = dict(zip(self._units, self._begins, strict=True))
+            noise = zip(self._read, np.diag(self._filter.noise), strict=True)
+            sizes |= {name: size for name, size in noise if name in seen}
+            self._filter.spread = np.diag([*sizes.values()])
         for parameter, names, _ in self._states.values():
             values = np.array(own[parameter], dtype=np.float64)
             for k, name in enumerate(names):
@@ -141,9 +148,10 @@ class LinkedPlant:
         found, shown = predicted.copy(), list(self._units)
         read = [shown.index(name) for name in self._read]
         measured = np.array([self._measured(name, seen) for name in self._read])
-        if self._gain is None:
+        if self._filter is None:
             found[read] = measured
         else:
+            self._gain = self._filter.gain()
             found += self._gain @ (measured - predicted[read])
         answer, at = {}, 0
         for name, (own, names, _) in self._states.items():
@@ -160,8 +168,7 @@ class LinkedPlant:
             odd = [n for n in self.unreached if n in known and known[n].role == "state"]
             if odd:
                 yield f"{', '.join(odd)} is read at instants and does not count: say 'mean: yes'"
-        gain = np.zeros((len(self._units), 1)) if self._gain is None else self._gain
-        told = {name for name, row in zip(self._units, gain, strict=True) if row.any()}
+        told = {name for name, row in zip(self._units, self._gain, strict=True) if row.any()}
         for how, is_told in (("estimated", True), ("as planned", False)):
             names = [n for n in self.held if (n in told) == is_told]
             if names:
@@ -170,7 +177,7 @@ class LinkedPlant:
             off, unit = np.abs(misses), parse_unit(self._sent[name]).difference()
             amounts = f"{off.mean():.3g} {unit} in the mean, {off.max():.3g} {unit} at worst"
             yield f"{name} as the plan has it is off what the plant shows by {amounts}"
-        if not self.held and isinstance(self.plant, Connected) and self._gain is not None:
+        if not self.held and isinstance(self.plant, Connected) and self._filter is not None:
             noisy = [n for n in self._read if self.plant.file.outputs[n].deviation[0]]
             shown = f"from readings and the plan: {', '.join(noisy)}"
             yield f"estimated {shown if noisy else 'nothing: no reading has a deviation'}"
@@ -188,12 +195,13 @@ class LinkedPlant:
         own, wanted = (str(parse_unit(u or "1").difference()) for u in (size[1], self._units[name]))
         return size[0] if size[1] is None else _converted(size[0], own, wanted, name)
 
-    def _kalman(self, shown: list[str]) -> Floats | None:
-        """Return the steady gain of measurements on all states; None where nothing is estimated."""
+    def _kalman(self, shown: list[str]) -> Kalman | None:
+        """Return the filter of all states; None where nothing is estimated."""
         file = self.plant.file if isinstance(self.plant, Connected) else Signals()
-        odd = [name for name in file.estimated if name not in shown]
-        if odd:
-            raise InputError(f"{odd[0]} is estimated and no state", expected=", ".join(shown))
+        stated = {"estimated": file.estimated, "initial_deviation": file.initial_deviation}
+        for key, sizes in stated.items():
+            if odd := [name for name in sizes if name not in shown]:
+                raise InputError(f"{odd[0]} in {key} is no state", expected=", ".join(shown))
         if not file.estimated and not self.held:
             return None
         read = (file.outputs.get(name, Output("")).deviation for name in self._read)
@@ -201,27 +209,26 @@ class LinkedPlant:
         try:
             step = transition(self.runner)
         except InputError:
-            if file.estimated:
+            if any(stated.values()):
                 raise
             return None  # nobody asked, and the plan goes on as it is
         # Where nothing is known of noise a step adds as much to each state as a reading has.
         sizes = file.estimated or dict.fromkeys(shown, (max(deviations) or 1.0, None))
         added = np.diag([self._spread(n, sizes.get(n, (0.0, None))) ** 2 for n in shown])
-        noise = np.diag(np.square(deviations))
-        measures = np.eye(len(shown))[[shown.index(name) for name in self._read]]
-        spread = added.copy()
-        gain = np.zeros((len(shown), len(self._read)))
-        for _ in range(ITERATIONS):
-            ahead = step @ spread @ step.T + added
-            found = ahead @ measures.T @ np.linalg.pinv(measures @ ahead @ measures.T + noise)
-            spread = ahead - found @ measures @ ahead
-            if np.allclose(found, gain, rtol=1e-10, atol=1e-12):
-                break
-            gain = found
+        # What a state may be off after a whole horizon without a reading is what it may be off at
+        # the beginning, where nothing is stated of that.
+        reached = added
+        for _ in range(self.runner.horizon.size):
+            reached = step @ reached @ step.T + added
+        begins = {n: self._spread(n, size) ** 2 for n, size in file.initial_deviation.items()}
+        self._begins = np.array([begins.get(n, reached[k, k]) for k, n in enumerate(shown)])
         # What the plan is said to know exactly is corrected by nothing: it is taken as it is read.
-        known = [k for k, name in enumerate(shown) if name in self._read and spread[k, k] < 1e-12]
-        gain[known] = measures.T[known]
-        return gain
+        places = [shown.index(name) for name in self._read]
+        exact = [
+            k for k, size in zip(places, deviations, strict=True) if not size or not reached[k, k]
+        ]
+        noise, measures = np.diag(np.square(deviations)), np.eye(len(shown))[places]
+        return Kalman(step, added, measures, noise, exact, np.diag(self._begins))
 
 
 def transition(runner: RecedingHorizon) -> Floats:

@@ -67,6 +67,8 @@ class Signals:
     # states of a plan that the plant does not show, with the standard deviation of what one step
     # adds to what is not known of them
     estimated: Mapping[str, tuple[float, str | None]] = field(default_factory=dict)
+    # that of what is not known of them at the beginning
+    initial_deviation: Mapping[str, tuple[float, str | None]] = field(default_factory=dict)
     # the date at which the plant's clock shows 0, as ``2026-01-01``; none is assumed
     time_zero: np.datetime64 | None = None
     # start_time, warmup: the plant's time at the first instant, and how long before that an FMU
@@ -221,7 +223,7 @@ _FILE: Final[Mapping[str, _Reader]] = {
     **{"time_zero": _date, "kind": _text, "parameters": _mapping, "held": _each(_plain)},
     "weather": _text,
     **{"inputs": _each(_entry(Input, "to")), "outputs": _each(_entry(Output, "from"))},
-    "estimated": _each(amount),
+    **dict.fromkeys(("estimated", "initial_deviation"), _each(amount)),
 }
 
 

@@ -17,7 +17,7 @@ from engiagent.identify.judging import (
     held_back,
     whiteness,
 )
-from engiagent.identify.kalman import likelihood, mean_wind
+from engiagent.identify.kalman import UNKNOWN, likelihood, mean_wind
 from engiagent.identify.measurements import Measurements
 from engiagent.identify.residual import HEAT, KINDS, Residual, extended, learnt
 from engiagent.identify.structures import GAIN, ROOM, STRUCTURES, Floats, Model
@@ -311,7 +311,8 @@ def uncertainty(found: Identified) -> dict[str, Any]:
     Slots are off by their standard deviation, the same all the time; the noise of the process is
     heat into the room that is another one in each period. ``uncertain`` is a parameter that stands
     beside the room's temperature in limits: in its balance, an equality, it has no counterpart.
-    ``estimated`` is what a step adds to the deviation of each state, ``deviation`` the sensor's.
+    ``estimated`` is what a step adds to the deviation of each state, ``deviation`` the sensor's,
+    ``initial_deviation`` that of the others at the beginning, as the identification has it.
     """
     texts = [
         f"{e.name}={100 * max(e.sigma, 1e-4):.2g}%"
@@ -333,6 +334,8 @@ def uncertainty(found: Identified) -> dict[str, Any]:
         steps = zip(nodes, np.sqrt(np.diag(added)), strict=True)
         result["estimated"] = {f"zone.{node}.temperature": f"{k:.3g} K" for node, k in steps}
         result["deviation"] = f"{np.sqrt(sensor):.3g} K"
+        hidden = (f"zone.{node}.temperature" for node in nodes if node != ROOM)
+        result["initial_deviation"] = dict.fromkeys(hidden, f"{UNKNOWN:g} K")
     return result
 
 
