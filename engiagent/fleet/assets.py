@@ -122,10 +122,16 @@ class Planner:
     def __init__(self, template: Template) -> None:
         places = [variation.name for variation in template.variations]
         setting = Setting(template.folder, isolate=False)
-        self.template, self.live = template, Live(template.blueprint, places, setting)
+        self.template = template
+        try:
+            self.live = Live(template.blueprint, places, setting)
+            self.variations = [self._stated(item) for item in template.variations]
+        except InputError as wrong:
+            if wrong.file is None and any(place in str(wrong) for place in places):
+                wrong.file = template.table
+            raise
         program, name = self.live.program, template.limit
         self.sign = 1.0 if program.sense == "minimize" else -1.0
-        self.variations = [self._stated(item) for item in template.variations]
         self.limit = None if name is None else self._shared(program, name)
 
     def _stated(self, item: Variation) -> Variation:
@@ -136,7 +142,11 @@ class Planner:
                 text, expected = "the column has no unit", f"{item.name} [{own}]"
                 raise InputError(text, found=item.name, expected=expected)
             item = replace(item, unit="1")
-        self.live.moved(item, 0.0)
+        try:
+            self.live.moved(item, 0.0)
+        except InputError as wrong:
+            wrong.found = f"{item.name} [{item.unit}]"
+            raise
         return item
 
     def _shared(self, program: Program, name: str) -> Limit:

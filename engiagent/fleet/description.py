@@ -30,6 +30,7 @@ class Template:
     blueprint: Blueprint
     folder: Path
     variations: tuple[Variation, ...]  # the places that the table fills
+    table: str  # its file
     limit: str | None  # the requirement that holds for all assets together
     identity: str  # what the results of an asset depend on besides its own row
     is_one_way: bool  # whether a price makes grids and stores go one way at a time
@@ -74,7 +75,8 @@ class Fleet:
                 raise InputError(said, given["assets"], found=headers, expected="one")
         identity = f"{of.sha256} {data} {variations} {limit}"
         one_way = any("exclusive_on" in (c.options or {}) for c in of.core.components)
-        template = Template(of, folder.resolve(), variations, limit, identity, one_way)
+        filled = variations, given["assets"]
+        template = Template(of, folder.resolve(), *filled, limit, identity, one_way)
         numbers = [column.numbers() for column in columns]
         values = np.column_stack(numbers) if numbers else np.zeros((len(names.texts()), 0))
         files |= {**data, given["assets"]: table.sha256}

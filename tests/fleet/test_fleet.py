@@ -314,8 +314,18 @@ def test_a_bid_is_kept_by_all_and_owed_by_none_alone(tmp_path: Path, factor: flo
     ("columns", "cells", "words"),
     [
         ("battery.energy_capacity [kWh],battery.energy_capacity*", "8,2", "two columns fill"),
-        ("battery.energy_capacity", "8", "has no unit; .* expected battery.energy_capacity"),
-        ("battery.energy_capacity [kW]", "8", "kWh"),
+        (
+            "battery.energy_capacity",
+            "8",
+            r"^homes\.csv: .* has no unit; .* expected battery.energy_capacity",
+        ),
+        (
+            "battery.energy_capacity [kW]",
+            "8",
+            r"^homes\.csv: .*; found battery.energy_capacity \[kW\]; expected .* kWh$",
+        ),
+        ("battery.energy_capacty [kWh]", "8", r"^homes\.csv: a battery has no energy_capacty"),
+        ("batery.energy [kWh]", "8", r"^homes\.csv: there is no parameter batery\.energy"),
     ],
 )
 def test_columns_that_could_be_misread_are_refused(

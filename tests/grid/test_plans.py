@@ -61,6 +61,18 @@ def test_the_linear_method_is_near(hosted: dict[str, Any], tmp_path: Path) -> No
     assert found["executed"]["difference_pu"] < 0.02
 
 
+@pytest.mark.parametrize(("low", "high"), [(1.0, 1.07), (0.9, 1.0)])
+def test_a_band_that_is_broken_before_is_named(tmp_path: Path, low: float, high: float) -> None:
+    """Its power flow without units, of another tool, is what is named."""
+    own = {"case": "ieee13", "low": low, "high": high}
+    (worst, *others) = call("grid_violations", tmp_path, **own)["violations"]
+    said = (
+        f"{worst['kind']} at {worst['place']} before anything is hosted: {worst['value']:.4g} p.u."
+    )
+    said += f", limit {worst['limit']:.4g} p.u., and {len(others)} more; there is no plan"
+    assert refused("grid_hosting_capacity", tmp_path, **own).startswith(said)
+
+
 def test_the_linear_method_takes_a_balanced_feeder(tmp_path: Path) -> None:
     (tmp_path / "village.dss").write_text(VILLAGE)
     options = {"case": "village.dss", "available": ["mill=300"], "load": 0}

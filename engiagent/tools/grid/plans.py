@@ -140,7 +140,17 @@ def grid_hosting_capacity(state: State, given: Json) -> Outcome:
             apply(feeder, replace(now, units=None))
             units = [*_units(feeder, given, now.share), *_fixed_units(feeder, now)]
             question = Question(bands, units, feeder.drawn(now.factor), strategy, **limits)
-            found, *_ = _planned(feeder, question, now, given)
+            try:
+                found, *_ = _planned(feeder, question, now, given)
+            except EngiagentError as error:
+                # What is broken before is why, and not where a solver ended.
+                broken = apply(feeder, now).violations(bands, given.get("loading"))
+                if not broken or isinstance(error, InputError):
+                    raise
+                said = "{kind} at {place} before anything is hosted: {value:.4g} {unit}, limit "
+                said = (said + "{limit:.4g} {unit}").format(**broken[0])
+                more = f", and {len(broken) - 1} more" if broken[1:] else ""
+                raise type(error)(f"{said}{more}; {error}") from None
             executed = found.pop("executed")
             for name in ("power_kw", "curtailed_kw"):
                 total = sum(unit[name] for unit in found["units"])
