@@ -236,20 +236,23 @@ def tell(result: CheckResult) -> None:
     say_verdict(result, result.problem or Path(result.path).name)
     say_items("note", result.notes)
     if result.distance is not None:
-        say(f"  best       {_distance_line(result.distance, result.objective or {})}")
+        holds = result.verdict != "violated"
+        line = _distance_line(result.distance, result.objective or {}, holds)
+        say(f"  best       {line}")
     _tell_disturbance(result.certificate)
     if result.differences is not None:
         _tell_differences(result)
 
 
-def _distance_line(found: Mapping[str, Any], goal: Mapping[str, Any]) -> str:
+def _distance_line(found: Mapping[str, Any], goal: Mapping[str, Any], holds: bool) -> str:
     """Return in words how far a schedule is from the best plan that a solver finds."""
     amount = number(found["value"], goal.get("unit"))
     worse, share = found["worse_by"], found["share"]
     side = "below" if goal.get("sense") == "maximize" else "above"
     shown = number(worse, goal.get("unit")) if share is None else percent(share)
     close = abs(worse) <= 1e-6 * max(abs(found["value"]), 1e-9)
-    said = "this schedule reaches it" if close else f"this schedule is {shown} {side} it"
+    reached = "reaches it" if holds else "comes to the same, but does not hold"
+    said = f"this schedule {reached}" if close else f"this schedule is {shown} {side} it"
     if worse < 0 and not close:
         said = "this schedule comes out better" + found["proven"] * ", as no plan that holds can"
     doubt = "" if found["proven"] else ", the best that was found"

@@ -8,6 +8,7 @@ from typing import Any, Final
 from engiagent.blueprint.analysis import analyse
 from engiagent.blueprint.diagnostics import BlueprintError, Diagnostic
 from engiagent.blueprint.document import Blueprint
+from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.grammar import Reduce, names_in, references, tree_of, walk
 from engiagent.blueprint.placement import WEIGHT, respelled
 from engiagent.errors import EngiagentError, InputError
@@ -255,7 +256,8 @@ class _Plant:
             if part.connections.get("bus") in ("none", None) and "bus" in part.connections:
                 del part.connections["bus"]
             elif "bus" not in part.connections and stated - {"none"}:
-                expected = f"bus: {' or '.join(sorted(stated))}"
+                buses = " or ".join(sorted(stated - {"none"}))
+                expected = f"bus: {buses}, or bus: none for what is on no bus of electricity"
                 self.source.fault(part.key, f"{part.name} names no bus, others do", expected)
             else:
                 part.connections.setdefault("bus", BUS)
@@ -488,6 +490,8 @@ class _Plant:
             raise PlantError([self._of_component(error)]) from None
         if found:
             raise PlantError(list({str(e): e for e in map(self._located, found)}.values()))
+        if analysis.elaboration is not None:
+            self._refuse_range(statement, analysis.elaboration)
         if analysis.elaboration is None or statement.representative is not None:
             return blueprint
         directed = one_way(blueprint, analysis.elaboration)
@@ -495,6 +499,22 @@ class _Plant:
             said = "a price pays for both directions at once: grids and stores go one way at a time"
             self.source.notes.append(said)
         return directed
+
+    def _refuse_range(self, statement: Statement, elaboration: Elaboration) -> None:
+        """Refuse slots whose computed values, in the unit of the slot, are out of its range."""
+        computed = {p["name"] for p in statement.parameters if isinstance(p.get("value"), str)}
+        for part in self.parts.values():
+            for slot, name in part.parameters.items():
+                known = part.known.slots[slot].in_currency(self.currency)
+                values = elaboration.table(name).values.flat if name in computed else ()
+                # What differs from an end by rounding, as 0.1 + 0.2 - 0.3 from 0, is not out of it.
+                out = (v for v in map(float, values) if not known.allows(v))
+                odd = next((v for v in out if not known.allows(round(v, 9))), None)
+                if odd is not None:
+                    said = f"{part.name}.{slot}: the value is {odd:g} {known.unit}, out of range"
+                    self.source.fault(part.slots[slot], said, known.range)
+        if self.source.errors:
+            raise PlantError(self.source.errors)
 
     def _of_component(self, error: InputError) -> InputError:
         match = _COMPONENT.match(error.message)

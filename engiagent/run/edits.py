@@ -13,6 +13,7 @@ from engiagent.blueprint.grammar import tree_of
 from engiagent.errors import InputError
 from engiagent.formulations.components import MODELS
 from engiagent.units.unit import UnitError, convert, parse_unit
+from engiagent.units.words import unit_beside
 
 Json = dict[str, Any]
 BOUNDS: Final = ("lower", "upper")
@@ -132,7 +133,7 @@ def _is_number(value: Any) -> bool:
 def _in_unit(value: Any, unit: str | None, own: str, name: str) -> Any:
     """Return a value, its numbers in the unit of its place."""
     try:
-        source, target = parse_unit(unit or own), parse_unit(own)
+        source, target = unit_beside(unit or own, own), parse_unit(own)
         return _each(value, lambda number: convert(number, source, target), name)
     except UnitError as error:
         raise InputError(

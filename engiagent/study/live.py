@@ -45,6 +45,7 @@ from engiagent.solvers.solution import to_dataset
 from engiagent.solvers.solving import solve
 from engiagent.study.requests import Requests
 from engiagent.units.unit import conversion, parse_unit
+from engiagent.units.words import unit_beside
 
 MOST: Final = 100_000
 """Points of one study; a grid of many parameters grows beyond any use."""
@@ -263,7 +264,7 @@ class Live:
             return np.asarray(values * value)
         if variation.unit is not None:
             try:
-                scale, shift = conversion(parse_unit(variation.unit), parse_unit(own))
+                scale, shift = conversion(unit_beside(variation.unit, own), parse_unit(own))
             except (EngiagentError, ValueError) as error:
                 said = f"{variation.name}: {error}"
                 raise InputError(said, expected=f"a unit such as {own}") from None

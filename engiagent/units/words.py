@@ -170,6 +170,23 @@ def resolve_unit(text: str, conventions: Conventions | None = None) -> Unit | No
         return None
 
 
+def unit_beside(text: str, own: str) -> Unit:
+    """Return the unit that a text names for a place in a unit ``own``, whose currency cents are of.
+
+    Raises UnitError when there is none.
+
+    >>> str(unit_beside("ct/kWh", "USD/MWh"))
+    'ct_USD/kWh'
+    """
+    try:
+        return parse_unit(text)
+    except UnitError:
+        found = resolve_unit(text, Conventions(only_currency(own)))
+        if found is None:
+            raise
+        return found
+
+
 def _match(
     text: str, start: int, end: int, parts: list[Part], conventions: Conventions | None
 ) -> UnitMatch:

@@ -169,6 +169,19 @@ def test_a_schedule_is_told_how_far_it_is_from_the_best(
         assert again[name] == json.loads(found.stdout)[name]
 
 
+def test_a_schedule_of_the_same_cost_that_breaks_a_limit_reaches_no_best(depot: Path) -> None:
+    """Over one hour 60 kW go into a battery for 50 kW; all else is a best plan."""
+    into = [60.0, 40.0, *[0.0] * 22]
+    rows = [f"2025-07-01 {h:02}:00,{into[h]},{20.0 * (8 <= h < 13)}" for h in HOURS]
+    plan = depot / "mine.csv"
+    plan.write_text("\n".join(["time,battery.charge,battery.discharge", *rows]), "utf-8")
+    found = invoke("check", depot, "--solution", plan, "--json")
+    assert found.exit_code == 1
+    assert json.loads(found.stdout)["best"]["worse_by"] == pytest.approx(0, abs=1e-6)
+    assert "reaches it" not in found.stderr
+    assert "this schedule comes to the same, but does not hold" in found.stderr
+
+
 def test_a_violation_is_shown_beside_the_text(depot: Path) -> None:
     schedule(depot / "schedule.csv", charge=70, at=5)
     result = invoke("check", "sites", "--github")
@@ -193,3 +206,16 @@ def test_an_error_leaves_no_folder(
     Path("x.json").write_text("{", "utf-8")
     assert invoke(*command, "--out", "kept").exit_code == 2
     assert not Path("kept").exists()
+
+
+def test_cents_of_a_setting_are_of_the_currency_of_the_plant(depot: Path) -> None:
+    """At 20 ct/kWh for all hours, what the hall takes costs 0.2 of the plant's currency."""
+    problem = depot / "problem.md"
+    text = problem.read_text("utf-8").replace("site.csv#price", "0.1 USD/kWh")
+    problem.write_text(text.replace("title:", "currency: USD\ntitle:"), "utf-8")
+    ran = invoke("run", depot, "--set", "grid.import_price=20 ct/kWh", "--out", "set", "--json")
+    assert json.loads(ran.stdout)["objective"]["value"] == pytest.approx(24 * 20 * 0.2)
+    vary = ("--vary", "grid.import_price=10,20[ct/kWh]", "--out", "swept")
+    assert invoke("study", "sweep", depot, *vary).exit_code == 0
+    rows = json.loads(Path("swept/sweep.json").read_text("utf-8"))["rows"]
+    assert [row["objective"] for row in rows] == pytest.approx([48, 96])

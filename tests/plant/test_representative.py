@@ -7,11 +7,18 @@ import cvxpy as cp
 import jsonschema
 import numpy as np
 import pytest
+from scipy.linalg import expm
+from scipy.optimize import linprog
 
 from engiagent import Site
+from engiagent.formulations.compile import compile_blueprint
 from engiagent.plant import read_plant
 from engiagent.problems.reference import optimum
-from engiagent.solvers.solution import load_arrays
+from engiagent.run.certify import certify
+from engiagent.solvers.result import SolveOptions
+from engiagent.solvers.solution import load_arrays, to_dataset
+from engiagent.solvers.solving import solve
+from engiagent.text import Problem
 from engiagent.tools.schemas import schema_of
 from tests.cli.asking import answer, invoke
 from tests.plant.plants import problem, stated
@@ -190,3 +197,84 @@ def test_what_is_computed_from_the_weather_differs_by_horizon(tmp_path: Path) ->
     found = answer(invoke("run", path, "--out", out, "--json"))
     assert found["verdict"] == "certified"
     assert found["objective"]["value"] == pytest.approx(cost)
+
+
+ROOMS = """\
+kind,price [EUR/kWh],air [degC],sun [kW]
+W,0.3,-5,0
+W,0.2,-2,1
+W,0.35,1,2
+W,0.25,-3,0
+S,0.25,10,0
+S,0.15,14,2
+S,0.3,16,1
+S,0.2,11,0
+"""
+NETWORK = """\
+horizon:
+  start: "00:00"
+  step: 6 h
+  periods: 4
+  representative: {column: kind, weights: {W: 150, S: 215}}
+components:
+  grid: {model: grid, bus: power, import_price: rooms.csv#price}
+  pump: {model: heat_pump, bus: power, heat_bus: heat, rated_capacity: 30 kW, cop: 3}
+  r:
+    model: rc_network
+    heat_bus: heat
+    nodes:
+      air: {capacity: 2 kWh/K, initial_temperature: 20 degC}
+      wall: {capacity: 12 kWh/K, initial_temperature: 19 degC}
+    links:
+      inner: {one: air, other: wall, conductance: 500 W/K}
+      outer: {one: wall, other: out, conductance: 200 W/K}
+    boundaries: {out: rooms.csv#air}
+    heat: {wall: rooms.csv#sun}
+    heated: {air: 20 kW}
+    comfort: {air: {low: 19 degC, high: 23 degC}}
+goal: {minimize: cost}
+"""
+
+
+def heated_by_hand(price: Any, out: Any, sun: Any) -> float:
+    """Return the least cost of a day [EUR] from states and their integral over each step."""
+    flow = np.zeros((6, 6))  # air, wall, outside, sun, heating, integral of air
+    flow[0, [0, 1, 4]] = np.array([-0.5, 0.5, 1]) / 2
+    flow[1, [0, 1, 2, 3]] = np.array([0.5, -0.7, 0.2, 1]) / 12
+    flow[5, 0] = 1
+    step = expm(flow * STEP)
+    # Each a row: what it is without heating, then by kW of heating in each period.
+    state, means = np.zeros((2, 5)), []
+    state[:, 0] = 20, 19
+    for k in range(4):
+        given = np.zeros((5, 5))
+        given[:2], given[2, 0], given[3, 0], given[4, 1 + k] = state, out[k], sun[k], 1
+        state, mean = step[:2, :5] @ given, step[5, :5] @ given / STEP
+        means.append(mean)
+    rows = np.array(means)
+    found = linprog(
+        STEP * np.array(price) / 3,
+        A_ub=np.vstack((rows[:, 1:], -rows[:, 1:])),
+        b_ub=np.concatenate((23 - rows[:, 0], rows[:, 0] - 19)),
+        bounds=(0, 20),
+    )
+    return float(found.fun)
+
+
+def test_a_network_of_heat_runs_in_each_horizon(tmp_path: Path) -> None:
+    """Each horizon has its own weather; a temperature that is off in one of them is found."""
+    found = stated(tmp_path, NETWORK, rooms_csv=ROOMS)
+    program = compile_blueprint(found, tmp_path)
+    result = solve(program, SolveOptions(), isolate=False)
+    rows = np.array([line.split(",")[1:] for line in ROOMS.splitlines()[1:]], dtype=float)
+    days = zip((150, 215), rows.reshape(2, 4, 3), strict=True)
+    assert result.objective == pytest.approx(sum(w * heated_by_hand(*day.T) for w, day in days))
+    plan, text = to_dataset(program, result), Problem.load(tmp_path / "plant.yaml")
+    made = certify(text, plan, found, folder=tmp_path, name="rooms")
+    assert (made.verdict, made.levels["physics"]["status"]) == ("certified", "pass")
+    for name, at in (("r_temperature", (1, 0, 2)), ("r_heating_air", (1, 2))):
+        wrong = plan.copy(deep=True)
+        wrong[name].values[at] += 0.5
+        made = certify(text, wrong, found, folder=tmp_path, name="rooms")
+        assert (made.verdict, made.levels["physics"]["status"]) == ("violated", "fail")
+        assert "r[S].air" in str(made.levels["physics"])

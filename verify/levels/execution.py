@@ -73,23 +73,26 @@ class Plant:
             raise EvaluationError(f"{name} is {symbol.value.unit}, needed is {wanted}")
         data = symbol.value.data
         if own:
-            data = values.wide(data, math.prod(dim.size for dim in symbol.dims))
-            data = data.reshape([dim.size for dim in symbol.dims])[place_of(symbol.dims, own)]
+            data = _slice(data, symbol.dims, own)
         return wanted.from_si(data)
 
-    def member(self, name: str, label: str, over: IndexSet, unit_text: str) -> Floats | None:
+    def member(
+        self, name: str, label: str, over: IndexSet, unit_text: str, element: Element | None = None
+    ) -> Floats | None:
         """Return one row of a quantity over labels and a set; None when the plan has none."""
+        if element is not None:
+            name = shared_name(name, element)
         try:
             symbol = self.bench.evaluator.environment.symbol(name)
         except MissingQuantity:
             return None
-        labels = symbol.dims[0].labels if len(symbol.dims) == 2 else ()
-        if symbol.value is None or label not in labels or symbol.dims[1].size != over.size:
+        own = {} if element is None else element.labels
+        rest = [dim for dim in symbol.dims if dim.name not in own]
+        fits = len(rest) == 2 and label in rest[0].labels and rest[1].size == over.size
+        if symbol.value is None or not fits or len(symbol.dims) != 2 + len(own):
             return None
-        wanted = parse_unit(unit_text)
-        rows = np.asarray(symbol.value.data).reshape(len(labels), over.size)
-        row = rows[list(labels).index(label)]
-        return np.asarray(wanted.from_si(row))
+        data = _slice(symbol.value.data, symbol.dims, {**own, rest[0].name: label})
+        return parse_unit(unit_text).from_si(data)
 
     def note(self, text: str) -> None:
         """Add a note, once."""
@@ -204,6 +207,12 @@ class Plant:
         for unit, output in serving:
             total = total + self.value(unit, output)
         return total
+
+
+def _slice(data: Floats, dims: Sequence[IndexSet], labels: Mapping[str, str]) -> Floats:
+    """Return what an array over some sets has at the labels of some of them."""
+    sizes = [dim.size for dim in dims]
+    return values.wide(data, math.prod(sizes)).reshape(sizes)[place_of(dims, labels)]
 
 
 def recomputed_series(

@@ -174,7 +174,8 @@ def netted_ends(
 
     Where two columns from 0 up, as import and export of a grid, may be lessened alike at no cost
     and without breaking a row, some optimum has one at 0; the other is what an equation leaves.
-    ``goal``: what is minimised. ``bent``: columns of functions. Others as :func:`implied_ends`.
+    ``goal``: what is minimised. ``bent``: columns of functions, and integers, of which no part can
+    be taken. Others as :func:`implied_ends`.
     """
     candidate = (lower == 0.0) & np.isinf(upper)
     candidate[bent] = False

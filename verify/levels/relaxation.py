@@ -260,7 +260,7 @@ def _built(
         walked = below.take(plain), exactly[plain], order[plain]
         limits = np.stack(implied_ends(*walked, columns.point, *limits))
         inner = [part for v in atoms for part in (v.atom.parents if v.atom else ())]
-        bent = columns.form(*inner).matrix.indices
+        bent = np.append(columns.form(*inner).matrix.indices, np.flatnonzero(whole))
         limits[1] = netted_ends(columns.form(goal), below, exactly, bent, *limits)
     open_ = tuple(name for name, span in spans.items() if not np.isfinite(limits[:, span]).all())
     form, blocks, limits, wide = blocks_of(columns, atoms, goal, below, limits)

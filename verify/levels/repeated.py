@@ -13,7 +13,7 @@ import numpy as np
 
 from engiagent.blueprint.elaborate import Elaboration
 from engiagent.blueprint.elements import ComponentDef, Core
-from engiagent.blueprint.grammar import parse_binder
+from engiagent.blueprint.grammar import names_in, parse_binder
 from engiagent.blueprint.placement import Placement, is_scenario, placement_of, respelled
 from engiagent.blueprint.sets import IndexSet
 from engiagent.slots import COMPONENTS
@@ -47,7 +47,9 @@ def _units(component: ComponentDef, core: Core, elaboration: Elaboration) -> Ite
         own = {k: respelled(v, bare, {}) if isinstance(v, str) else v for k, v in given.items()}
         suffix = f"[{','.join(labels)}]"
         joined_to = {
-            port: f"{other}{suffix}" if isinstance(other, str) and other in alike else other
+            port: f"{other}{suffix}"
+            if isinstance(other, str) and other in alike
+            else _of_unit(other, bare)
             for port, other in connections.items()
         }
         name = f"{component.name}{suffix}"
@@ -73,6 +75,16 @@ def _bare(place: Placement, chosen: Mapping[str, str], core: Core) -> dict[str, 
             indices = ", ".join(labels.get(member, "t") for member in members)
             result[parameter.name] = f"{parameter.name}[{indices}]"
     return result
+
+
+def _of_unit(value: Any, bare: Mapping[str, str]) -> Any:
+    """Return what a connection holds, as a given temperature by its name, for one unit."""
+    if isinstance(value, Mapping):
+        return {
+            key: respelled(text, bare, {}) if names_in(text) & bare.keys() else text
+            for key, text in value.items()
+        }
+    return value
 
 
 def place_of(dims: Sequence[IndexSet], labels: Mapping[str, str]) -> tuple[int | slice, ...]:

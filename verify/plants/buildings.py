@@ -279,9 +279,9 @@ def _claimed(unit: Unit, word: str, node: str, over: IndexSet | None) -> Floats 
     if over is None:
         return None
     try:
-        return unit.plant.quantity(f"{unit.name}.{node}.{word}", over, "degC")
+        return unit.plant.quantity(f"{unit.name}.{node}.{word}", over, "degC", unit.element)
     except MissingQuantity:
-        return unit.plant.member(f"{unit.name}.{word}", node, over, "degC")
+        return unit.plant.member(f"{unit.name}.{word}", node, over, "degC", unit.element)
 
 
 def _power(unit: Unit, word: str, alone: str | None) -> Floats:
@@ -289,7 +289,7 @@ def _power(unit: Unit, word: str, alone: str | None) -> Floats:
     over = unit.periods
     for name in (word, *([] if alone is None else [alone])):
         try:
-            return unit.plant.quantity(f"{unit.name}.{name}", over, "kW")
+            return unit.plant.quantity(f"{unit.name}.{name}", over, "kW", unit.element)
         except MissingQuantity:
             continue
     raise MissingQuantity(f"{unit.name}.{word}")
