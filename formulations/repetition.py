@@ -61,10 +61,9 @@ def repeated(fragments: Mapping[str, Fragment], around: Surroundings) -> dict[st
     if not around.over:
         return dict(fragments)
     result = {}
+    varying = {n: _varying(part, around.over.get(n, ())) for n, part in fragments.items()}
     series = {
-        name: {v.name for v in part.variables}
-        | {e.name for e in part.expressions}
-        | _varying(part, around.over.get(name, ()))
+        name: {v.name for v in part.variables} | {e.name for e in part.expressions} | varying[name]
         for name, part in fragments.items()
     }
     owners = {own: name for name, names in series.items() for own in names}
@@ -72,7 +71,7 @@ def repeated(fragments: Mapping[str, Fragment], around: Surroundings) -> dict[st
         component, over = around.component(name), around.over.get(name, ())
         assert component is not None, "a fragment is a component's"
         spelled = partial(_spelled, component, over, owners, around)
-        result[name] = _repeated(fragment, over, spelled, around.core)
+        result[name] = _repeated(fragment, over, varying[name], spelled, around.core)
     return result
 
 
@@ -109,7 +108,7 @@ _TEXTS: Final[Mapping[type, tuple[str, ...]]] = {
 
 
 def _repeated(
-    fragment: Fragment, over: Indices, spelled: Callable[[str], str], core: Core
+    fragment: Fragment, over: Indices, varying: set[str], spelled: Callable[[str], str], core: Core
 ) -> Fragment:
     """Return a fragment with further indices; what is the same for all units stays as it is."""
     binders = tuple(f"{name} in {member}" for name, member in over)
@@ -129,7 +128,6 @@ def _repeated(
             text = f"sum({text} for {name} in {member})"
         return text
 
-    varying = _varying(fragment, over)
     return replace(
         fragment,
         parameters=tuple(indexed(p) if p.name in varying else p for p in fragment.parameters),
