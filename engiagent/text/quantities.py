@@ -4,6 +4,7 @@ Numbers share the unit of a range or a list with their neighbours.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -130,10 +131,11 @@ class _Reader:
 def _key_columns(table: Table) -> set[int]:
     """Return the columns that only number the rows: hours, periods, and a first one that counts."""
     found = set()
+    times = Counter(table.names)
     for column, (name, unit) in enumerate(zip(table.names, table.units, strict=True)):
         words = name.lower().split()
         timed = unit is None or unit.dimension == (("s", 1),)
-        numbered = column == 0 or table.names.count(name) > 1
+        numbered = column == 0 or times[name] > 1
         counted = column == 0 and timed and _counts_up([row[0].text for row in table.rows])
         if counted or (numbered and bool(words) and words[0] in _INDEX_HEADERS):
             found.add(column)
