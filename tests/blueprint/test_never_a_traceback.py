@@ -1,7 +1,6 @@
 """Whatever a blueprint says, it is compiled or refused by a located message, and at once."""
 
 import copy
-import time
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -12,6 +11,7 @@ from engiagent.blueprint.document import Blueprint
 from engiagent.errors import EngiagentError
 from engiagent.formulations.compile import compile_blueprint
 from tests.blueprints import blueprint, constraint, variable
+from tests.pace import soon
 from tests.strategies import blueprints
 
 SCRAPS = (
@@ -73,6 +73,5 @@ def test_a_thousand_constraints_with_mistakes_are_all_found_at_once() -> None:
         decision_variables=[variable("x")],
         constraints=[constraint("x <= y", constraint_id=f"C{n}") for n in range(1000)],
     )
-    start = time.process_time()
-    assert len(analyse(wrong).errors) == 1000
-    assert time.process_time() - start < 5.0
+    with soon(5.0):
+        assert len(analyse(wrong).errors) == 1000

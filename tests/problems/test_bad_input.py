@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from ruamel.yaml import YAML
 
 from engiagent.errors import EngiagentError, InputError
 from engiagent.text import Problem
+from tests.pace import soon
 
 HOURS = "time,price [EUR/MWh]\n" + "".join(f"2025-07-01 {h:02d}:00,{h}.5\n" for h in range(4))
 
@@ -153,10 +153,8 @@ def test_links_and_pipes_are_refused(tmp_path: Path) -> None:
 def test_hostile_texts_end_soon_and_never_in_a_traceback(hostile: str, tmp_path: Path) -> None:
     path = tmp_path / "hostile.md"
     path.write_text(hostile, "utf-8")
-    started = time.process_time()
-    with contextlib.suppress(EngiagentError):
+    with soon(10), contextlib.suppress(EngiagentError):  # quadratic ones took minutes
         Problem.load(path)
-    assert time.process_time() - started < 10  # quadratic ones took minutes
 
 
 @pytest.mark.parametrize(
