@@ -12,13 +12,13 @@ from engiagent.cli.output import moving_line, print_json, refuse_used, say, say_
 from engiagent.environment.signals import duration
 from engiagent.errors import EngiagentError, InputError
 from engiagent.identify import plantfile
-from engiagent.identify.identifying import AUTO, HELD_BACK, Identified
+from engiagent.identify.identifying import AUTO, HELD_BACK, Identified, inputs_of
 from engiagent.identify.identifying import identify as find
 from engiagent.identify.machines import MACHINES, machine_map
 from engiagent.identify.measurements import read_columns, read_measurements
-from engiagent.identify.plantfile import INPUTS, PLANT, RECORD, RESIDUAL, files_of
+from engiagent.identify.plantfile import PLANT, RECORD, RESIDUAL, files_of
 from engiagent.identify.residual import KINDS
-from engiagent.identify.structures import STRUCTURES
+from engiagent.identify.structures import ROOM, STRUCTURES
 from engiagent.io.files import open_inside, write_atomic
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.plant.site import Site
@@ -83,6 +83,13 @@ def _column(role: str, about: str) -> options.Decorator:
     "--starts", type=click.IntRange(1, 64), default=4, show_default=True, help="Of the search."
 )
 @options.file_option("--template", "A plant file that gets the identified zones.")
+@click.option(
+    "--name",
+    default=ROOM,
+    show_default=True,
+    help="Of the zone in the plant file; with another name its walls and inputs take it too, so "
+    "that a template may have several zones.",
+)
 @options.folder_option(
     "--apply", "Folder of an identified building, whose plant is written for DATA, other days."
 )
@@ -102,6 +109,7 @@ def identify(
     step: str | None,
     starts: int,
     template: Path | None,
+    name: str,
     apply: Path | None,
     force: bool,
     out: Path | None,
@@ -114,13 +122,13 @@ def identify(
     """
     folder = out or Path("runs") / f"identify-{data.stem}"
     refuse_used(folder, force)
-    columns = {role: name for role, name in roles.items() if name is not None}
+    columns = {role: column for role, column in roles.items() if column is not None}
     if apply is not None:
         if residual or template:
             raise InputError("--apply fits nothing", expected="no --residual, no --template")
         return _apply(apply, data, columns, zone, folder, as_json)
     if model in MACHINES:
-        return _machine(data, model, columns, template, folder, as_json)
+        return _machine(data, model, columns, template, inputs_of(name), folder, as_json)
     hours = duration(step, "--step") / 3600 if step else None
     measurements = read_measurements(data, columns, zone=zone, step_hours=hours)
     with moving_line() as show:
@@ -132,16 +140,18 @@ def identify(
             share=held_back,
             residual=residual,
             starts=starts,
-            on_fit=show and (lambda name: show(f"fitting {name}")),
+            zone=name,
+            on_fit=show and (lambda model: show(f"fitting {model}")),
         )
     if not found.unknown:
-        text, beside = _template(template)
+        text, beside = _template(template, found.inputs)
         plant = plantfile.plant_text(found, text, str(template or ""))
-        refused = _write(folder, {**beside, PLANT: plant, INPUTS: plantfile.inputs_csv(found)})
+        beside |= {found.inputs: plantfile.inputs_csv(found)}
+        _write(folder, {**beside, PLANT: plant})
         if (learnt := found.residual) is not None and learnt.is_kept:
             kept = {"sha256": measurements.sha256, "function": asdict(learnt.function)}
             _write(folder, {RESIDUAL: dumps_canonical(kept)})
-        found = replace(found, notes=(*found.notes, *refused))
+        found = replace(found, notes=(*found.notes, *_unplanned(folder)))
     _write(folder, {RECORD: dumps_canonical(found.to_dict()), PAGE: page(found)})
     _say(found, folder)
     if as_json:
@@ -153,7 +163,8 @@ def _apply(
     run: Path, data: Path, columns: Mapping[str, str], zone: str | None, folder: Path, as_json: bool
 ) -> int:
     files, about = plantfile.other_days(run, data, columns, zone)
-    about["notes"] += _write(folder, files)
+    _write(folder, files)
+    about["notes"] += _unplanned(folder)
     say(f"{data.name}: inputs of the {about['model']} in {run}")
     say_items("note", about["notes"])
     say(f"  plant      {folder / PLANT}")
@@ -162,12 +173,12 @@ def _apply(
     return int(ExitCode.FEASIBLE)
 
 
-def _template(path: Path | None) -> tuple[str | None, dict[str, str | bytes]]:
-    """Return a template's text and the data files that it names, which go with what is made."""
+def _template(path: Path | None, made: str) -> tuple[str | None, dict[str, str | bytes]]:
+    """Return a template's text and the data files that it names but the one that is made."""
     if path is None:
         return None, {}
     text = decode_text(open_inside(path.parent, path.name), path.name)
-    return text, {name: open_inside(path.parent, name) for name in files_of(text) if name != INPUTS}
+    return text, {name: open_inside(path.parent, name) for name in files_of(text) if name != made}
 
 
 def _machine(
@@ -175,13 +186,14 @@ def _machine(
     model: str,
     columns: Mapping[str, str],
     template: Path | None,
+    inputs: str,
     folder: Path,
     as_json: bool,
 ) -> int:
     output, *temperatures = MACHINES[model]
     needed, others = read_columns(data, columns, ("electric", output), (*temperatures, "full_load"))
     found = machine_map(model, *needed, *others)
-    text, beside = _template(template)
+    text, beside = _template(template, inputs)
     plant = plantfile.machine_text(found, data.name, text, str(template or ""))
     _write(folder, {**beside, PLANT: plant, RECORD: dumps_canonical(found.to_dict())})
     say(f"{data.name}: {model}, {found.used} periods, error {100 * found.error:.2g} %")
@@ -194,15 +206,17 @@ def _machine(
     return int(ExitCode.FEASIBLE)
 
 
-def _write(folder: Path, files: Mapping[str, str | bytes]) -> list[str]:
-    """Write files; return why a plant among them cannot be planned, as where inputs end."""
+def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(folder / name, content)
+
+
+def _unplanned(folder: Path) -> list[str]:
+    """Return why the plant of a folder cannot be planned, as where inputs end."""
     try:
-        if INPUTS in files:
-            Site.load(folder / PLANT)
+        Site.load(folder / PLANT)
     except EngiagentError as error:
         return [f"{PLANT} cannot be planned: {error}"]
     return []

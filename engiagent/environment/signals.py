@@ -123,8 +123,11 @@ class Signals:
         place = Path(path)
         tree = read_yaml(place)
         try:
-            if isinstance(tree, Mapping) and isinstance(tree.get("estimated"), str):
-                tree = _identified(tree, place.parent / tree["estimated"])
+            named = tree.get("estimated") if isinstance(tree, Mapping) else None
+            if isinstance(named, str | list):
+                tree = {**tree, "estimated": {}}
+                for name in [named] if isinstance(named, str) else named:
+                    tree = _identified(tree, place.parent, _text(name, "estimated"))
             read = _read(tree, _FILE, "")
             if "weather" in read:
                 read["weather"] = place.parent / read["weather"]
@@ -134,20 +137,22 @@ class Signals:
             raise
 
 
-def _identified(tree: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    """Return what a file states with what is known of noise by the identification that it names."""
+def _identified(tree: Mapping[str, Any], folder: Path, name: str) -> Mapping[str, Any]:
+    """Return what a file states with what is known of noise by an identification that it names."""
+    path = folder / name
     found = read_yaml(path / "identified.json" if path.is_dir() else path)
     known = found.get("uncertainty", {}) if isinstance(found, Mapping) else {}
     key = "initial_deviation"  # of all but what was measured
     if key not in known:
         said = "this is no record of identify --error one-step"
-        raise InputError(said, found=tree["estimated"], expected="identified.json or its folder")
+        raise InputError(said, found=name, expected="identified.json or its folder")
     outputs = dict(_mapping(tree.get("outputs"), "outputs"))
-    for name in (outputs.keys() & known["estimated"]) - known[key].keys():
-        entry = outputs[name] if isinstance(outputs[name], Mapping) else {"from": outputs[name]}
-        outputs[name] = {"deviation": known["deviation"], **entry}
+    for read in (outputs.keys() & known["estimated"]) - known[key].keys():
+        entry = outputs[read] if isinstance(outputs[read], Mapping) else {"from": outputs[read]}
+        outputs[read] = {"deviation": known["deviation"], **entry}
     first = {**known[key], **_mapping(tree.get(key), key)}
-    return {**tree, "estimated": known["estimated"], key: first, "outputs": outputs}
+    steps = {**tree["estimated"], **known["estimated"]}
+    return {**tree, "estimated": steps, key: first, "outputs": outputs}
 
 
 _Reader = Callable[[Any, str], Any]

@@ -21,6 +21,7 @@ from engiagent.identify.kalman import UNKNOWN, likelihood, mean_wind
 from engiagent.identify.measurements import Measurements
 from engiagent.identify.residual import HEAT, KINDS, Residual, extended, learnt
 from engiagent.identify.structures import GAIN, ROOM, STRUCTURES, Floats, Model
+from engiagent.plant.reading import NAME, NAMING
 from engiagent.verify.findings import finite_or_none
 
 AUTO: Final = "auto"
@@ -79,6 +80,18 @@ class Identified:
     notes: tuple[str, ...]
     # what was learnt beside the structure; where it is kept, it is one of the drivers
     residual: Residual | None = None
+    # what the measured zone is called in a plant
+    zone: str = ROOM
+
+    def part(self, name: str) -> str:
+        """Return what a plant, which may have other zones, calls a node or a slot of one."""
+        node, dot, slot = name.partition(".")
+        return (self.zone if node == ROOM else _beside(self.zone, node)) + dot + slot
+
+    @property
+    def inputs(self) -> str:
+        """The table of what the plant needs of the measurements."""
+        return inputs_of(self.zone)
 
     @property
     def name(self) -> str:
@@ -100,6 +113,7 @@ class Identified:
             "columns": data.columns,
             "days": data.days,
             "step_hours": best.record.hours,
+            "inputs": self.inputs,
             "model": self.name,
             "error": "simulation" if best.model.is_quiet else "one step",
             "identified": not self.unknown,
@@ -129,6 +143,7 @@ def identify(
     residual: str | None = None,
     starts: int = 4,
     seed: int = 0,
+    zone: str = ROOM,
     on_fit: Callable[[str], None] | None = None,
 ) -> Identified:
     """Find a grey-box model of a building.
@@ -138,8 +153,9 @@ def identify(
     noise, so that errors of a free run are as small as can be. ``gain``: whether a constant gain of
     the room is found as well, as of people and devices. ``share``: what is held back at the end of
     the record, to be predicted. ``residual``: ``ridge`` or ``boosting``: what the structure leaves
-    out is learnt, and kept where what is held back is then predicted better. Raises InputError for
-    a structure or a residual that there is not, or a share that leaves nothing.
+    out is learnt, and kept where what is held back is then predicted better. ``zone``: what a plant
+    file calls the room. Raises InputError for a structure or a residual that there is not, a name
+    that none can have, or a share that leaves nothing.
     """
     if model != AUTO and model not in STRUCTURES:
         known = f"{AUTO}, {', '.join(STRUCTURES)}"
@@ -149,6 +165,8 @@ def identify(
         raise InputError("what is held back", found=f"{share:g}", expected=expected)
     if residual not in (None, *KINDS):
         raise InputError("unknown residual", found=repr(residual), expected=", ".join(KINDS))
+    if not NAME.fullmatch(zone):
+        raise InputError("the name of the zone", found=repr(zone), expected=NAMING)
     begin = round(len(measurements.begins) * (1 - share))
     record = measurements.record.part(0, begin)
     fits: dict[str, Fit] = {}
@@ -182,8 +200,18 @@ def identify(
         held_back(best.fit, measurements.record, begin),
         begin,
         notes,
+        zone=zone,
     )
     return found if residual is None else _with_residual(found, residual, seed)
+
+
+def inputs_of(zone: str) -> str:
+    """Return the name of the table of what a plant needs of the measurements of a zone."""
+    return _beside(zone, "inputs.csv")
+
+
+def _beside(zone: str, name: str) -> str:
+    return name if zone == ROOM else f"{zone}_{name}"
 
 
 def _with_residual(found: Identified, kind: str, seed: int) -> Identified:
@@ -315,7 +343,7 @@ def uncertainty(found: Identified) -> dict[str, Any]:
     ``initial_deviation`` that of the others at the beginning, as the identification has it.
     """
     texts = [
-        f"{e.name}={100 * max(e.sigma, 1e-4):.2g}%"
+        f"{found.part(e.name)}={100 * max(e.sigma, 1e-4):.2g}%"
         for e, p in zip(found.estimates, found.fit.model.parameters, strict=True)
         if p.kind in ("capacitance", "resistance") and e.name.count(".") == 1
     ]
@@ -324,17 +352,19 @@ def uncertainty(found: Identified) -> dict[str, Any]:
     noise = float(values.get("room.noise", 0.0) * values["room.capacitance"] / np.sqrt(hours))
     result: dict[str, Any] = {"disturb": ", ".join(texts)}
     if noise > 0 and (found.measurements.drivers or found.fit.model.has_gain):
-        result["disturb"] += f", room.gains={noise:.3g} kW"
+        result["disturb"] += f", {found.zone}.gains={noise:.3g} kW"
     if not found.fit.model.is_quiet:
         wind = mean_wind(found.fit.model, found.fit.record)
         discrete = found.fit.model.discrete(found.fit.theta[None], hours, wind)
         transition, _, added, sensor = (part[0] for part in discrete)
         nodes = found.fit.model.structure.nodes
         result["uncertain"] = _robust(transition, added, nodes.index(ROOM), round(24 / hours))
-        steps = zip(nodes, np.sqrt(np.diag(added)), strict=True)
-        result["estimated"] = {f"zone.{node}.temperature": f"{k:.3g} K" for node, k in steps}
+        result["uncertain"]["name"] = f"{found.zone}_temperature_error"
+        states = {node: f"zone.{found.part(node)}.temperature" for node in nodes}
+        steps = zip(states.values(), np.sqrt(np.diag(added)), strict=True)
+        result["estimated"] = {state: f"{k:.3g} K" for state, k in steps}
         result["deviation"] = f"{np.sqrt(sensor):.3g} K"
-        hidden = [f"zone.{node}.temperature" for node in nodes if node != ROOM]
+        hidden = [state for node, state in states.items() if node != ROOM]
         result |= {"initial_deviation": dict.fromkeys(hidden, f"{UNKNOWN:g} K")}
     return result
 

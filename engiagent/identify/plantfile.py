@@ -14,7 +14,7 @@ import numpy as np
 
 from engiagent.environment.signals import duration
 from engiagent.errors import InputError
-from engiagent.identify.identifying import SCHEMA, Identified
+from engiagent.identify.identifying import SCHEMA, Identified, inputs_of
 from engiagent.identify.kalman import filtered, mean_wind
 from engiagent.identify.machines import PERFORMANCE, MachineMap
 from engiagent.identify.measurements import LEAKS, Instants, read_days
@@ -24,7 +24,7 @@ from engiagent.io.files import open_inside
 from engiagent.io.jsontext import dumps_canonical
 from engiagent.io.plainyaml import load_tree
 
-INPUTS, PLANT, RECORD = "inputs.csv", "plant.yaml", "identified.json"
+PLANT, RECORD = "plant.yaml", "identified.json"
 RESIDUAL: Final = "residual.json"
 _NAMED: Final = re.compile(r"[\w./-]+\.(?:csv|xlsx|parquet|nc)(?=#)")
 _UNITS: Final = {"ambient": "degC", "solar": "kW/m2"}
@@ -85,12 +85,13 @@ def other_days(
     horizon = (document := load_tree(text, PLANT)).setdefault("horizon", {})
     begins, zone, series = read_days(path, known, about["step_hours"], zone or horizon.get("zone"))
     files: dict[str, str | bytes] = {RECORD: dumps_canonical(about)}
+    inputs = about.get("inputs", inputs_of(ROOM))
     notes = ["temperatures at the start are those of the plant file"]
     if (about["residual"] or {}).get("kept"):
         files[RESIDUAL] = open_inside(folder, RESIDUAL)
         learnt = Learnt(**json.loads(files[RESIDUAL])["function"])
-        inputs = np.column_stack([series[role] for role in learnt.inputs])
-        series["residual"], is_on = learnt.heat(begins, inputs, zone)
+        causes = np.column_stack([series[role] for role in learnt.inputs])
+        series["residual"], is_on = learnt.heat(begins, causes, zone)
         notes.append(f"the residual is on in {is_on.sum()} of {len(begins)} periods")
     step = duration(horizon.get("step"), "the step of the horizon")
     most = len(begins) * about["step_hours"] * 3600 / step
@@ -98,10 +99,10 @@ def other_days(
     horizon.pop("end", None)
     horizon |= {"start": _stamp(int(begins[0]), zone)[:16]}
     horizon |= {"periods": int(min(stated or most, most))}
-    for name in set(files_of(text)) - {INPUTS}:
+    for name in set(files_of(text)) - {inputs}:
         beside = path.parent if (path.parent / name).is_file() else folder
         files[name] = open_inside(beside, name)
-    files |= {INPUTS: _table(begins, zone, series), PLANT: _written(document)}
+    files |= {inputs: _table(begins, zone, series), PLANT: _written(document)}
     return files, {**about, "notes": notes}
 
 
@@ -136,7 +137,7 @@ def plant_text(found: Identified, template: str | None = None, file: str = "") -
                 zone[slot] = value
                 if note and not zone.fa.flow_style():
                     zone.yaml_add_eol_comment(note, slot)
-        heat = found.fit.model.structure.heated == node
+        heat = found.part(found.fit.model.structure.heated) == node
         served = [p for p in parts.values() if p.get("zone") == node or node in p.get("zones", ())]
         if heat and not served and template is not None and "heating_power_max" not in zone:
             expected = f"zone: {node} in a heater, an emitter or another unit"
@@ -205,16 +206,16 @@ def _zones(found: Identified) -> Iterator[tuple[str, dict[str, tuple[Any, str]]]
             if name == f"{node}.resistance":
                 is_leaking = leaks and node == ROOM
                 slots["resistance"] = _leaking(found) if is_leaking else _shown(found, name)
-                slots["ambient_temperature"] = (f"{INPUTS}#ambient", "")
+                slots["ambient_temperature"] = (f"{found.inputs}#ambient", "")
             elif name.startswith(f"{node}.neighbours."):
-                walls[name.rpartition(".")[2]], note = _shown(found, name)
+                walls[found.part(name.rpartition(".")[2])], note = _shown(found, name)
                 notes.append(note)
         if walls:
             slots["neighbours"] = (walls, "; ".join(notes))
         if node == ROOM and (gains := _gains(found)):
             slots["gains"] = (gains, "")
         slots["initial_temperature"] = (f"{state[-1, 0, k]:.2f} degC", "")
-        yield node, slots
+        yield found.part(node), slots
 
 
 def _shown(found: Identified, name: str) -> tuple[str, str]:
@@ -238,7 +239,7 @@ def _gains(found: Identified) -> str:
     for driver in found.measurements.drivers:
         if not driver.is_leak:
             size = "" if driver.is_known else f" * {found[f'room.{driver.name}'].value:.4g} m2"
-            terms.append(f"{INPUTS}#{driver.series}{size}")
+            terms.append(f"{found.inputs}#{driver.series}{size}")
     if found.fit.model.has_gain:
         terms.append(f"{found[GAIN].value:.4g} kW")
     return " + ".join(terms).replace("+ -", "- ")
@@ -246,7 +247,7 @@ def _gains(found: Identified) -> str:
 
 def _skeleton(found: Identified) -> str:
     """Return a plant file in which only what was measured stands."""
-    data, heated = found.measurements, found.fit.model.structure.heated
+    data, heated = found.measurements, found.part(found.fit.model.structure.heated)
     begin, end = stretch(found)
     start = _stamp(int(data.begins[begin]), data.zone)[:16]
     rows = data.record.whole & np.isfinite(data.record.measured)
@@ -267,7 +268,7 @@ def _skeleton(found: Identified) -> str:
         f"periods: {end - begin}{zone}}}\n"
         f"components:\n{''.join(units)}"
         "requirements:  # the range of what was measured; put the comfort that is wanted\n"
-        f"  low: room.temperature[t] >= {low:g} degC\n"
-        f"  high: room.temperature[t] <= {high:g} degC\n"
+        f"  low: {found.zone}.temperature[t] >= {low:g} degC\n"
+        f"  high: {found.zone}.temperature[t] <= {high:g} degC\n"
         f'goal: {{minimize: "sum(({" + ".join(goals)})*dt(t) for t in T)", unit: kWh}}\n'
     )

@@ -39,7 +39,7 @@ KEYS: Final = (
 )
 REQUIREMENT: Final = ("for", "where", "must", "penalty")
 NAMING: Final = "a letter, then letters, digits, _"
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _COMPONENT: Final = re.compile(r"component (\w+) \(\w+\): (?:the parameter )?(\w*)")
 
 
@@ -193,7 +193,7 @@ class _Plant:
         """Note a component with the nodes of its slots; none of the values is read yet."""
         source = self.source
         given = source.entries(node, f"component {key}")
-        if not _NAME.fullmatch(key):
+        if not NAME.fullmatch(key):
             source.fault(key.node, "no name of a component", NAMING)
             return
         model = source.text(given.get("model"), "the model")
@@ -307,7 +307,7 @@ class _Plant:
 
     def _requirement(self, statement: Statement, key: Any, node: Node) -> None:
         source = self.source
-        if not _NAME.fullmatch(key):
+        if not NAME.fullmatch(key):
             raise FormError("no name of a requirement", 0, NAMING)
         given: Mapping[Any, Node] = {"must": node}
         if not node.is_text:

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from engiagent.cli.app import app
+from engiagent.environment.signals import Signals
 from engiagent.errors import InputError
 from engiagent.identify.identifying import Identified, identify
 from engiagent.identify.kalman import Record, filtered, likelihood, scored, simulated
@@ -285,6 +286,50 @@ def test_the_command_writes_a_plant_that_runs(table: Callable[..., Path], tmp_pa
     solution = Site.load(out / "plant.yaml").solve(progress=False)
     assert solution.certificate.verdict == "certified"
     assert command("identify", table(), *OPTIONS, "--out", out).exit_code == 2
+
+
+def test_two_zones_stand_in_one_plant(table: Callable[..., Path], tmp_path: Path) -> None:
+    template = tmp_path / "flats.yaml"
+    template.write_text(
+        "title: Two flats\n"
+        "horizon: {start: 2026-01-12T00:00, step: 15 min, periods: 8}\n"
+        "components:\n"
+        "  grid: {model: grid, import_price: 0.30 EUR/kWh}\n"
+        "  up: {model: heater, zone: room, electric_power_max: 4 kW, cop: 3}\n"
+        "  down: {model: heater, zone: south, electric_power_max: 4 kW, cop: 3}\n"
+        "goal: {minimize: cost}\n",
+        "utf-8",
+    )
+    words = ["identify", table(), "--model", "2R2C", *OPTIONS]
+    done = command(*words, "--template", template, "--out", tmp_path / "one")
+    assert "cannot be planned" in done.output  # the other zone is not there yet
+    both = tmp_path / "both"
+    more = ["--template", tmp_path / "one/plant.yaml", "--name", "south", "--out", both]
+    assert command(*words, *more).exit_code == 0
+    site = Site.load(both / "plant.yaml")
+    assert site.solve(progress=False).certificate.verdict == "certified"
+    first, second = (
+        json.loads((tmp_path / name / "identified.json").read_text("utf-8"))
+        for name in ("one", "both")
+    )
+    assert (both / "inputs.csv").read_text() == (both / "south_inputs.csv").read_text()
+    # All that is known of noise goes by the names of the plant.
+    states = {f"zone.{name}.temperature" for name in ("room", "wall", "south", "south_wall")}
+    known, noise = first["uncertainty"], second["uncertainty"]
+    assert known["estimated"].keys() | noise["estimated"].keys() == states
+    assert noise["uncertain"]["name"] == "south_temperature_error"
+    assert re.findall(r"[\w.]+(?==)", noise["disturb"])[:2] == [
+        "south.capacitance",
+        "south_wall.capacitance",
+    ]
+    (tmp_path / "signals.yaml").write_text("estimated: [one, both]\n")
+    assert Signals.load(tmp_path / "signals.yaml").estimated.keys() == states
+    days = [*words[:2], "--apply", both, "--out", tmp_path / "later"]
+    assert command(*days).exit_code == 0
+    assert (tmp_path / "later/south_inputs.csv").is_file()
+    wrong = command(*words, "--name", "1st floor", "--out", tmp_path / "wrong")
+    assert wrong.exit_code == 2
+    assert "the name of the zone; found '1st floor'; expected a letter" in wrong.output
 
 
 def test_a_template_keeps_what_it_states(table: Callable[..., Path], tmp_path: Path) -> None:
