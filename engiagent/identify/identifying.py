@@ -358,8 +358,8 @@ def uncertainty(found: Identified) -> dict[str, Any]:
         discrete = found.fit.model.discrete(found.fit.theta[None], hours, wind)
         transition, _, added, sensor = (part[0] for part in discrete)
         nodes = found.fit.model.structure.nodes
-        result["uncertain"] = _robust(transition, added, nodes.index(ROOM), round(24 / hours))
-        result["uncertain"]["name"] = f"{found.zone}_temperature_error"
+        error = _robust(transition, added, nodes.index(ROOM), round(24 / hours))
+        result["uncertain"] = {"name": f"{found.zone}_temperature_error", **error}
         states = {node: f"zone.{found.part(node)}.temperature" for node in nodes}
         steps = zip(states.values(), np.sqrt(np.diag(added)), strict=True)
         result["estimated"] = {state: f"{k:.3g} K" for state, k in steps}
@@ -375,5 +375,5 @@ def _robust(transition: Floats, added: Floats, place: int, steps: int) -> dict[s
     variances = np.cumsum([row @ added @ row for row in rows])
     first = 1.96 * np.sqrt(np.max(variances / np.arange(1, steps + 1)))
     most = f"min({first:.3g}*sqrt(pos(t)), {1.96 * np.sqrt(variances[-1]):.3g})*1[K]"
-    error = {"name": f"{ROOM}_temperature_error", "index": ["t in I"], "value": 0, "unit": "K"}
+    error = {"index": ["t in I"], "value": 0, "unit": "K"}
     return {**error, "uncertain": {"deviation": most, "set": "box"}}
